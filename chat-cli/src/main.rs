@@ -1,0 +1,3 @@
+//! The `chat` command.
+
+fn main() {}

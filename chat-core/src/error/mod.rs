@@ -1,0 +1,9 @@
+//! Errors: one enum an operation, all of them `Clone`, misuse apart from failures of the world.
+
+mod responder;
+mod store;
+mod turn;
+
+pub use responder::{RecordedError, ResponderError};
+pub use store::{Damage, Place, StoreError};
+pub use turn::{AnswerError, Interruption, NotAccepted, RetryRefused, SteerError, SteerRefused, TurnError};

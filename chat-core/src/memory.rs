@@ -1,0 +1,4 @@
+//! In-memory store.
+/// A store in memory.
+#[derive(Debug, Default)]
+pub struct MemoryStore {}

@@ -1,0 +1,107 @@
+//! Messages: what a model reads. Built from a transcript when asked for; never stored.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::CallId;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Instructions.
+    System,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's result.
+    Tool,
+}
+
+/// One piece of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[non_exhaustive]
+pub enum Part {
+    /// Text.
+    Text {
+        /// The text.
+        text: Arc<str>,
+    },
+    /// A model's reasoning, which some servers want back beside the tool calls it led to, within one run.
+    Reasoning {
+        /// The text.
+        text: Arc<str>,
+        /// What the provider wants back with it, as it wrote it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<Arc<Value>>,
+    },
+    /// A tool call that the model made.
+    ToolCall {
+        /// The call's id.
+        call_id: CallId,
+        /// The tool's name.
+        tool: Arc<str>,
+        /// Its arguments.
+        input: Arc<Value>,
+    },
+    /// A tool call's result.
+    ToolResult {
+        /// The call's id.
+        call_id: CallId,
+        /// The tool's name.
+        tool: Arc<str>,
+        /// The result as the model will see it.
+        result: Arc<Value>,
+    },
+}
+
+/// One message: a role and its parts. Texts are shared, so a clone copies none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said, in order.
+    pub parts: Vec<Part>,
+}
+
+impl Message {
+    /// A message of one text.
+    #[must_use]
+    pub fn text(role: Role, text: impl Into<Arc<str>>) -> Self {
+        Self { role, parts: vec![Part::Text { text: text.into() }] }
+    }
+
+    /// What a person says.
+    #[must_use]
+    pub fn user(text: impl Into<Arc<str>>) -> Self {
+        Self::text(Role::User, text)
+    }
+
+    /// What a model says.
+    #[must_use]
+    pub fn assistant(text: impl Into<Arc<str>>) -> Self {
+        Self::text(Role::Assistant, text)
+    }
+
+    /// Instructions.
+    #[must_use]
+    pub fn system(text: impl Into<Arc<str>>) -> Self {
+        Self::text(Role::System, text)
+    }
+
+    /// The message's texts as one; reasoning and tool parts are left out.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        self.parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text { text } => Some(&**text),
+                Part::Reasoning { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => None,
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,48 @@
+//! The contract of a tool: a function that a model may ask for.
+//!
+//! Final with the workflow responder, which runs tools.
+
+use std::sync::Arc;
+
+use futures_core::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::{CallId, ResponderError, SessionId, StepId, ToolSpec, TurnId};
+
+/// A function that a model may ask for.
+pub trait Tool: Send + Sync + 'static {
+    /// The tool as a model is told of it.
+    fn spec(&self) -> ToolSpec;
+
+    /// Runs it once. The arguments fit the schema. An error becomes the call's result, so that the model can go on (law W2).
+    fn call(&self, input: Arc<Value>, context: ToolContext) -> BoxFuture<'static, Result<Value, ResponderError>>;
+
+    /// Whether a person has to agree first, seen from its arguments (law W3).
+    fn needs_approval(&self, input: &Value) -> bool {
+        let _ = input;
+        false
+    }
+
+    /// Whether no other tool of the same answer may run beside it (law W2).
+    fn is_exclusive(&self) -> bool {
+        false
+    }
+}
+
+/// What a tool knows of the call it answers.
+#[derive(Debug, Clone)]
+pub struct ToolContext {
+    /// Fires when the call is no longer wanted (law W6).
+    pub cancel: CancellationToken,
+    /// The session.
+    pub session_id: SessionId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The workflow step.
+    pub step: StepId,
+    /// The call.
+    pub call_id: CallId,
+    /// The same over retries of the same turn: hand it to whatever must not happen twice.
+    pub idempotency_key: Arc<str>,
+}

@@ -1,0 +1,1 @@
+//! A chat-core responder and language model over any OpenAI-compatible server.
