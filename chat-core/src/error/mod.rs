@@ -4,6 +4,8 @@ mod responder;
 mod store;
 mod turn;
 
-pub use responder::{RecordedError, ResponderError};
+pub use responder::{MAX_ERROR_BYTES, RecordedError, ResponderError};
 pub use store::{Damage, Place, StoreError};
-pub use turn::{AnswerError, Interruption, NotAccepted, RetryRefused, SteerError, SteerRefused, TurnError};
+pub use turn::{
+    AnswerError, Interruption, NotAccepted, RetryRefused, SteerError, SteerRefused, TurnError,
+};

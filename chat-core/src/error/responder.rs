@@ -35,25 +35,39 @@ impl ResponderError {
     /// An error of kind `error`.
     #[must_use]
     pub fn new(message: impl Into<Arc<str>>) -> Self {
-        Self { message: message.into(), kind: "error".into(), retryable: None, source: None }
+        Self {
+            message: message.into(),
+            kind: "error".into(),
+            retryable: None,
+            source: None,
+        }
     }
 
     /// Sets the kind: one word that programs can match, such as `rate-limited`.
     #[must_use]
     pub fn with_kind(self, kind: impl Into<Arc<str>>) -> Self {
-        Self { kind: kind.into(), ..self }
+        Self {
+            kind: kind.into(),
+            ..self
+        }
     }
 
     /// Says whether the same request may well succeed later.
     #[must_use]
     pub fn with_retryable(self, retryable: bool) -> Self {
-        Self { retryable: Some(retryable), ..self }
+        Self {
+            retryable: Some(retryable),
+            ..self
+        }
     }
 
     /// Keeps the cause.
     #[must_use]
     pub fn with_source(self, source: impl Error + Send + Sync + 'static) -> Self {
-        Self { source: Some(Arc::new(source)), ..self }
+        Self {
+            source: Some(Arc::new(source)),
+            ..self
+        }
     }
 
     /// What happened, in a sentence.
@@ -83,8 +97,15 @@ impl ResponderError {
     /// A responder that panicked (law T4).
     #[must_use]
     pub fn panicked(place: &str, payload: &(dyn std::any::Any + Send)) -> Self {
-        let said = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
-        Self::new(format!("{place} panicked: {}", said.unwrap_or("no message"))).with_kind("panic")
+        let said = payload
+            .downcast_ref::<&str>()
+            .copied()
+            .or(payload.downcast_ref::<String>().map(String::as_str));
+        Self::new(format!(
+            "{place} panicked: {}",
+            said.unwrap_or("no message")
+        ))
+        .with_kind("panic")
     }
 }
 
@@ -175,7 +196,11 @@ mod tests {
         assert!(recorded.message.len() <= MAX_ERROR_BYTES);
         assert!(recorded.message.ends_with('…'));
         let secret = "sk-abcdefghijklmnopqrstuvwxyz0123456789";
-        let recorded = RecordedError::of(&format!("server said: bad key {secret}"), "error", Some(false));
+        let recorded = RecordedError::of(
+            &format!("server said: bad key {secret}"),
+            "error",
+            Some(false),
+        );
         assert!(!recorded.message.contains(secret), "{}", recorded.message);
     }
 
@@ -183,7 +208,8 @@ mod tests {
     fn j3_a_secret_on_the_cut_is_redacted_whole() {
         let secret = "sk-abcdefghijklmnopqrstuvwxyz0123456789";
         for before in MAX_ERROR_BYTES - 60..MAX_ERROR_BYTES {
-            let recorded = RecordedError::of(&format!("{} {secret}", "x".repeat(before)), "error", None);
+            let recorded =
+                RecordedError::of(&format!("{} {secret}", "x".repeat(before)), "error", None);
             assert!(!recorded.message.contains("sk-abc"), "cut after {before}");
         }
     }

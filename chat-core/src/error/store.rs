@@ -66,7 +66,9 @@ pub enum StoreError {
     #[error(transparent)]
     Damaged(#[from] Damage),
     /// A newer program wrote this; it was left untouched (law J2).
-    #[error("{what} has format {found}, this program reads up to {supported}; use the newer program that wrote it")]
+    #[error(
+        "{what} has format {found}, this program reads up to {supported}; use the newer program that wrote it"
+    )]
     NewerFormat {
         /// Which session, file or database.
         what: Arc<str>,
@@ -155,7 +157,10 @@ impl StoreError {
     /// A failure of the backend without a variant of its own.
     #[must_use]
     pub fn backend(message: impl Into<Arc<str>>) -> Self {
-        Self::Backend { message: message.into(), source: None }
+        Self::Backend {
+            message: message.into(),
+            source: None,
+        }
     }
 
     /// Sorts a failure of the system into the variant that says what to do about it.
@@ -164,11 +169,23 @@ impl StoreError {
         use std::io::ErrorKind as K;
         let (path, kind, source) = (path.into(), error.kind(), Arc::new(error));
         if matches!(kind, K::StorageFull | K::QuotaExceeded | K::FileTooLarge) {
-            Self::Full { action, path, source }
+            Self::Full {
+                action,
+                path,
+                source,
+            }
         } else if matches!(kind, K::ReadOnlyFilesystem | K::PermissionDenied) {
-            Self::ReadOnly { action, path, source }
+            Self::ReadOnly {
+                action,
+                path,
+                source,
+            }
         } else {
-            Self::Io { action, path, source }
+            Self::Io {
+                action,
+                path,
+                source,
+            }
         }
     }
 
@@ -220,7 +237,12 @@ mod tests {
     fn s3_damage_names_session_line_and_file() {
         let damage = Damage {
             session: SessionId::parse("s1").unwrap(),
-            place: Place { line: Some(7), offset: Some(812), seq: Some(Seq(6)), path: Some("/x/s1.jsonl".into()) },
+            place: Place {
+                line: Some(7),
+                offset: Some(812),
+                seq: Some(Seq(6)),
+                path: Some("/x/s1.jsonl".into()),
+            },
             what: "checksum differs".into(),
         };
         assert_eq!(

@@ -89,13 +89,12 @@ impl TurnError {
         match self {
             Self::Failed(error) => error.kind(),
             Self::Canceled { .. } => "canceled",
-            Self::Interrupted(Interruption::HoldLost) | Self::NotAccepted(NotAccepted::HoldLost) => "hold-lost",
-            Self::Interrupted(Interruption::Store(error)) | Self::NotAccepted(NotAccepted::Store(error)) => {
-                error.kind()
-            }
-            Self::Interrupted(Interruption::RuntimeGone) | Self::NotAccepted(NotAccepted::RuntimeGone) => {
-                "runtime-gone"
-            }
+            Self::Interrupted(Interruption::HoldLost)
+            | Self::NotAccepted(NotAccepted::HoldLost) => "hold-lost",
+            Self::Interrupted(Interruption::Store(error))
+            | Self::NotAccepted(NotAccepted::Store(error)) => error.kind(),
+            Self::Interrupted(Interruption::RuntimeGone)
+            | Self::NotAccepted(NotAccepted::RuntimeGone) => "runtime-gone",
             Self::NotAccepted(NotAccepted::Retry(_)) => "retry-refused",
             Self::NotAccepted(NotAccepted::ShuttingDown) => "shutting-down",
         }
@@ -117,7 +116,9 @@ impl fmt::Display for TurnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(error) => write!(f, "the turn failed: {error}"),
-            Self::Canceled { reason: Some(reason) } => f.write_str(reason),
+            Self::Canceled {
+                reason: Some(reason),
+            } => f.write_str(reason),
             Self::Canceled { reason: None } => f.write_str("canceled"),
             Self::Interrupted(why) => write!(f, "the turn was interrupted: {why}"),
             Self::NotAccepted(why) => write!(f, "the turn was not accepted: {why}"),

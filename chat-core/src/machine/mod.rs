@@ -1,0 +1,482 @@
+//! The turn machine: one value per session that holds the queue, the running turn and the transcript, and decides everything.
+//!
+//! It does nothing itself. Commands (`send`, `cancel`, `steer` ...) and completions (`handle_*`) go in, with the time where
+//! something may be written; an ordered list of [`Output`]s comes out, drained with [`SessionMachine::poll_output`] after every call and before anything
+//! else is awaited. Whatever order completions come in, it never panics and never says twice what may be said once.
+
+mod ending;
+mod number;
+mod open;
+mod output;
+mod running;
+mod state;
+mod steering;
+mod writing;
+
+use std::{collections::VecDeque, sync::Arc};
+
+pub use output::{Decision, NewSteer, NewTurn, Output, Shutdown, Start, SteerId, TurnInput};
+use state::{Active, Canceled, Phase, Queued, State, Write};
+
+use crate::{
+    AnswerError, ApprovalId, ApprovalOutcome, ApprovalRequest, ChatEvent, Entry, EntryBody,
+    Interruption, NotAccepted, ResponderInfo, RetryRefused, SessionId, SteerError, SteerRefused,
+    StoreError, Timestamp, Transcript, TurnError, TurnId, TurnRecord, TurnStatus,
+};
+
+/// The reason of whatever a shutdown cancels (law T14).
+const SHUTTING_DOWN: &str = "shutting down";
+
+/// One session's queue, running turn and transcript.
+#[derive(Debug)]
+pub struct SessionMachine {
+    session: SessionId,
+    responder: ResponderInfo,
+    transcript: Transcript,
+    queue: VecDeque<Queued>,
+    state: State,
+    shutting_down: bool,
+    outputs: VecDeque<Output>,
+}
+
+impl SessionMachine {
+    /// A session whose journal was replayed, answered by this responder.
+    #[must_use]
+    pub fn new(session: SessionId, responder: ResponderInfo, transcript: Transcript) -> Self {
+        Self {
+            session,
+            responder,
+            transcript,
+            queue: VecDeque::new(),
+            state: State::Idle,
+            shutting_down: false,
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// The next thing to do. Drain it fully after every call, before anything else is awaited.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// The journal as far as it is known here.
+    #[must_use]
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// Where a turn stands; `None` where it is neither queued here nor in the journal.
+    #[must_use]
+    pub fn status(&self, turn: &TurnId) -> Option<TurnStatus> {
+        let waits = self.queue.iter().any(|queued| queued.turn.id == *turn)
+            || matches!(&self.state, State::Active(active, Phase::Accepting { .. }) if active.id == *turn);
+        if waits {
+            Some(TurnStatus::Queued)
+        } else {
+            self.transcript.turn(turn).map(|turn| turn.status)
+        }
+    }
+
+    /// The approval requests of a turn that wait for an answer, in the order they were made (law R2).
+    #[must_use]
+    pub fn requests(&self, turn: &TurnId) -> Vec<Arc<ApprovalRequest>> {
+        match &self.state {
+            State::Active(active, Phase::Running(running)) if active.id == *turn => {
+                running.open.requests().cloned().collect()
+            }
+            State::Active(..) | State::Idle | State::Acquiring | State::GivingUp | State::Gone => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// Whether no turn is queued or under way.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty() && !matches!(self.state, State::Active(..))
+    }
+
+    /// Queues a turn (laws T1, T2, T9). Whether it was taken is told by the outputs.
+    pub fn send(&mut self, turn: NewTurn) {
+        let refused = if matches!(self.state, State::Gone) {
+            Some(NotAccepted::RuntimeGone)
+        } else if self.shutting_down {
+            Some(NotAccepted::ShuttingDown)
+        } else {
+            turn.input
+                .retry_of()
+                .and_then(|original| self.retry_refused(original))
+                .map(NotAccepted::Retry)
+        };
+        let input = match &turn.input {
+            TurnInput::New(input) => input.clone(),
+            TurnInput::Retry(original) => self
+                .transcript
+                .turn(original)
+                .map_or("".into(), |turn| turn.input.clone()),
+        };
+        let queued = Queued {
+            turn,
+            input,
+            steers: Vec::new(),
+        };
+        if let Some(why) = refused {
+            self.end_queued(queued, TurnError::NotAccepted(why), SteerRefused::Ended);
+            return;
+        }
+        self.queue.push_back(queued);
+        self.begin_next();
+    }
+
+    /// Stops a turn (law T6). Of no effect where its outcome is chosen, or where there is no such turn.
+    pub fn cancel(&mut self, now: Timestamp, turn: &TurnId, reason: Option<Arc<str>>) {
+        if let Some(place) = self.queue.iter().position(|queued| queued.turn.id == *turn) {
+            let Some(queued) = self.queue.remove(place) else {
+                return;
+            };
+            self.end_queued(
+                queued,
+                TurnError::Canceled { reason },
+                SteerRefused::Canceled,
+            );
+            self.give_up_acquire();
+            return;
+        }
+        if matches!(&self.state, State::Active(active, _) if active.id == *turn) {
+            self.cancel_active(now, Canceled { reason });
+        }
+    }
+
+    /// Offers input to a turn: to this one, or to the one that is accepting or running, else to the first that is queued
+    /// (law T8). What became of it is told by [`Output::Steered`].
+    pub fn steer(&mut self, turn: Option<&TurnId>, steer: NewSteer) {
+        let refused = if matches!(self.state, State::Gone) {
+            Some(SteerRefused::RuntimeGone)
+        } else if self.shutting_down {
+            Some(SteerRefused::ShuttingDown)
+        } else {
+            None
+        };
+        if let Some(why) = refused {
+            self.refuse(steer, why);
+            return;
+        }
+        match &self.state {
+            State::Active(active, _) if turn.is_none_or(|turn| *turn == active.id) => {
+                self.steer_active(steer)
+            }
+            State::Active(..) | State::Idle | State::Acquiring | State::GivingUp | State::Gone => {
+                let waiting = self
+                    .queue
+                    .iter_mut()
+                    .find(|queued| turn.is_none_or(|turn| *turn == queued.turn.id));
+                match waiting {
+                    Some(queued) => queued.steers.push(steer),
+                    None => self.refuse(
+                        steer,
+                        if turn.is_some() {
+                            SteerRefused::Ended
+                        } else {
+                            SteerRefused::NoTurn
+                        },
+                    ),
+                }
+            }
+        }
+    }
+
+    /// Answers an approval request (law R2).
+    ///
+    /// # Errors
+    /// [`AnswerError`] where nothing waits for this answer: then nothing happened.
+    pub fn answer(
+        &mut self,
+        turn: &TurnId,
+        request: &ApprovalId,
+        decision: Decision,
+    ) -> Result<(), AnswerError> {
+        let State::Active(active, Phase::Running(running)) = &mut self.state else {
+            return Err(AnswerError::NotRunning(turn.clone()));
+        };
+        if active.id != *turn {
+            return Err(AnswerError::NotRunning(turn.clone()));
+        }
+        running.open.answer(request)?;
+        let (outcome, reason) = match &decision {
+            Decision::Approve => (ApprovalOutcome::Approved, None),
+            Decision::Deny(reason) => (ApprovalOutcome::Denied, reason.clone()),
+        };
+        let id = request.clone();
+        active.emit(&mut self.outputs, |seq| ChatEvent::ApprovalResolved {
+            seq,
+            id,
+            outcome,
+            reason,
+        });
+        self.outputs.push_back(Output::Answer {
+            turn: turn.clone(),
+            request: request.clone(),
+            decision,
+        });
+        Ok(())
+    }
+
+    /// Winds the session up (law T14).
+    pub fn shutdown(&mut self, now: Timestamp, step: Shutdown) {
+        if matches!(self.state, State::Gone) {
+            return;
+        }
+        match step {
+            Shutdown::Begin => {
+                self.shutting_down = true;
+                for queued in std::mem::take(&mut self.queue) {
+                    let error = TurnError::Canceled {
+                        reason: Some(SHUTTING_DOWN.into()),
+                    };
+                    self.end_queued(queued, error, SteerRefused::ShuttingDown);
+                }
+                self.give_up_acquire();
+                self.withdraw_steers();
+            }
+            Shutdown::Cancel => self.cancel_active(
+                now,
+                Canceled {
+                    reason: Some(SHUTTING_DOWN.into()),
+                },
+            ),
+        }
+    }
+
+    /// Ends every turn, because the runtime that drove them is gone (law T5). Nothing more is taken.
+    pub fn abandon(&mut self, now: Timestamp) {
+        // The queue first, or the end of the running turn would begin the next.
+        let queue = std::mem::take(&mut self.queue);
+        if let Some((active, phase)) = self.take_active() {
+            self.interrupt(now, active, phase, Interruption::RuntimeGone);
+        }
+        self.state = State::Gone;
+        for queued in queue {
+            self.end_queued(
+                queued,
+                TurnError::NotAccepted(NotAccepted::RuntimeGone),
+                SteerRefused::RuntimeGone,
+            );
+        }
+    }
+
+    /// The answer to [`Output::Acquire`]: the hold and what others wrote meanwhile, or why there is none.
+    pub fn handle_acquired(&mut self, now: Timestamp, result: Result<Vec<Entry>, StoreError>) {
+        match (&self.state, result) {
+            (State::GivingUp, result) => {
+                self.state = State::Idle;
+                if result.is_ok() {
+                    self.outputs.push_back(Output::Release);
+                }
+            }
+            (State::Acquiring, Ok(entries)) => {
+                self.state = State::Idle;
+                entries
+                    .iter()
+                    .for_each(|entry| self.transcript.apply(entry));
+                // Who has the hold knows that nobody else is answering.
+                self.transcript.set_live(None);
+                match self.queue.pop_front() {
+                    Some(queued) => self.accept(now, queued),
+                    None => self.outputs.push_back(Output::Release),
+                }
+            }
+            (State::Acquiring, Err(error)) => {
+                self.state = State::Idle;
+                if let Some(queued) = self.queue.pop_front() {
+                    self.end_queued(
+                        queued,
+                        TurnError::NotAccepted(NotAccepted::Store(error)),
+                        SteerRefused::Ended,
+                    );
+                }
+            }
+            // Nothing was asked for.
+            (State::Idle | State::Active(..) | State::Gone, _) => {}
+        }
+        self.begin_next();
+    }
+
+    /// The answer to [`crate::Store::read`] and [`crate::Store::is_held`]: what others wrote, and whether someone else has the
+    /// hold. While this session has the hold it changes nothing (law T2).
+    pub fn handle_refreshed(&mut self, entries: &[Entry], held: bool) {
+        if !matches!(self.state, State::Active(..)) {
+            entries
+                .iter()
+                .for_each(|entry| self.transcript.apply(entry));
+            self.transcript.set_held_elsewhere(held);
+        }
+    }
+
+    /// Why a turn can't be retried, as far as this session knows (law T9).
+    fn retry_refused(&self, original: &TurnId) -> Option<RetryRefused> {
+        let queued = self.queue.iter().any(|queued| queued.turn.id == *original);
+        let active = matches!(&self.state, State::Active(active, _) if active.id == *original);
+        if queued || active {
+            return Some(RetryRefused::Active(original.clone()));
+        }
+        match self.transcript.turn(original) {
+            None => Some(RetryRefused::Unknown(original.clone())),
+            Some(turn) if turn.status == TurnStatus::Completed => {
+                Some(RetryRefused::Completed(original.clone()))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Asks for the hold, where a turn waits for it and none is asked for.
+    fn begin_next(&mut self) {
+        if matches!(self.state, State::Idle) && !self.queue.is_empty() {
+            self.state = State::Acquiring;
+            self.outputs.push_back(Output::Acquire {
+                from: self.transcript.next_seq(),
+            });
+        }
+    }
+
+    /// Gives up waiting for the hold, where no turn waits for it any more.
+    fn give_up_acquire(&mut self) {
+        if matches!(self.state, State::Acquiring) && self.queue.is_empty() {
+            self.state = State::GivingUp;
+            self.outputs.push_back(Output::GiveUpAcquire);
+        }
+    }
+
+    /// Writes `turn.accepted`, or, where the hold shows that the turn can't be, ends it.
+    fn accept(&mut self, now: Timestamp, queued: Queued) {
+        let refused = queued
+            .turn
+            .input
+            .retry_of()
+            .and_then(|original| self.retry_refused(original));
+        if let Some(why) = refused {
+            self.end_queued(
+                queued,
+                TurnError::NotAccepted(NotAccepted::Retry(why)),
+                SteerRefused::Ended,
+            );
+            self.outputs.push_back(Output::Release);
+            return;
+        }
+        let unaccepted = queued.record();
+        let Queued {
+            turn,
+            input,
+            steers,
+        } = queued;
+        let entry = Entry::new(
+            self.transcript.next_seq(),
+            turn.accepted_id,
+            now,
+            EntryBody::TurnAccepted {
+                turn_id: turn.id.clone(),
+                input,
+                retry_of: turn.input.retry_of().cloned(),
+                labels: turn.labels,
+            },
+        );
+        self.outputs.push_back(Output::Append {
+            entry: Box::new(entry.clone()),
+            last: false,
+        });
+        let active = Active {
+            id: turn.id,
+            unaccepted,
+            outcome_id: turn.outcome_id,
+            context: turn.context,
+            hold_lost: false,
+            next_event: 0,
+            usage: None,
+        };
+        self.state = State::Active(
+            Box::new(active),
+            Phase::Accepting {
+                write: Write::of(entry),
+                canceled: None,
+                steers,
+            },
+        );
+    }
+
+    /// Ends a turn that was never accepted: nothing of it is in the journal.
+    fn end_queued(&mut self, queued: Queued, error: TurnError, steers: SteerRefused) {
+        let record = ended(queued.record(), &error);
+        for steer in queued.steers {
+            self.refuse(steer, steers.clone());
+        }
+        let turn = queued.turn.id;
+        self.outputs.push_back(Output::Accepted {
+            turn: turn.clone(),
+            result: Err(error.clone()),
+        });
+        let event = ChatEvent::TurnEnd {
+            seq: 0,
+            turn: Arc::new(record),
+        };
+        self.outputs.push_back(Output::Emit {
+            turn: turn.clone(),
+            event,
+        });
+        self.outputs.push_back(Output::Settle {
+            turn,
+            result: Err(error),
+        });
+    }
+
+    /// The turn that has the hold, taken out: whoever takes it puts it back or ends it.
+    fn take_active(&mut self) -> Option<(Box<Active>, Phase)> {
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Active(active, phase) => Some((active, phase)),
+            other @ (State::Idle | State::Acquiring | State::GivingUp | State::Gone) => {
+                self.state = other;
+                None
+            }
+        }
+    }
+
+    fn refuse(&mut self, steer: NewSteer, why: SteerRefused) {
+        let result = Err(SteerError {
+            input: steer.input,
+            why,
+        });
+        self.outputs.push_back(Output::Steered {
+            ticket: steer.ticket,
+            result,
+        });
+    }
+}
+
+/// A turn as it shows once it ended so, where the journal does not say it.
+fn ended(record: TurnRecord, error: &TurnError) -> TurnRecord {
+    let reason = match error {
+        TurnError::Canceled { reason } => reason.clone(),
+        TurnError::Failed(_) | TurnError::Interrupted(_) | TurnError::NotAccepted(_) => None,
+    };
+    let recorded = match error {
+        TurnError::Canceled { .. } => None,
+        TurnError::Failed(_) | TurnError::Interrupted(_) | TurnError::NotAccepted(_) => {
+            Some(error.recorded())
+        }
+    };
+    TurnRecord {
+        status: error.status(),
+        reason,
+        error: recorded,
+        ..record
+    }
+}
+
+impl TurnInput {
+    /// The turn whose input is answered again, where one is.
+    #[must_use]
+    pub fn retry_of(&self) -> Option<&TurnId> {
+        match self {
+            Self::New(_) => None,
+            Self::Retry(original) => Some(original),
+        }
+    }
+}
