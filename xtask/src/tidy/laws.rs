@@ -1,0 +1,159 @@
+//! The contract's laws against the tests that cite them. A test cites a law by its name (`t6_cancel_is_idempotent`) or by
+//! the law's number in its comments or messages (`T6`); whether it proves the law is for a reader to judge.
+
+use std::collections::BTreeMap;
+
+use super::Report;
+use super::sources::{Files, SourceFile, has_word};
+
+/// The parts of `docs/contract.md` whose crates exist, with their number of laws.
+const PARTS: &[(&str, char, usize)] =
+    &[("turns", 'T', 14), ("journal", 'J', 5), ("stores", 'S', 8), ("responders", 'R', 3), ("model", 'M', 6)];
+
+/// Laws not claimed yet.
+const LATER: &[&str] = &["M4"];
+
+/// The suites: their laws are functions of a library, which its users' tests call by name.
+const SUITES: &str = "chat-conformance/src/";
+
+pub(super) fn look(files: &Files, report: &mut Report) {
+    let mut cited: BTreeMap<String, usize> = BTreeMap::new();
+    let laws: Vec<String> = PARTS.iter().flat_map(|part| of_part(part)).collect();
+    for test in files.0.iter().filter(|file| file.is_rust()).flat_map(tests) {
+        for law in laws.iter().filter(|law| test.cites(law)) {
+            *cited.entry(law.clone()).or_default() += 1;
+        }
+    }
+    let count = |law: &str| cited.get(law).copied().unwrap_or_default();
+
+    println!("Tests that cite each law:");
+    for part in PARTS {
+        let shown: Vec<String> = of_part(part).map(|law| format!("{law:>3} {:<3}", count(&law))).collect();
+        println!("  {:<10} {}", part.0, shown.join("  ").trim_end());
+    }
+    for law in laws.iter().filter(|law| count(law) == 0) {
+        if LATER.contains(&law.as_str()) {
+            report.skipped.push(format!("law {law}, which is not claimed yet"));
+        } else {
+            report.find(format!("no test cites law {law} of docs/contract.md"));
+        }
+    }
+}
+
+fn of_part(&(_, letter, count): &(&'static str, char, usize)) -> impl Iterator<Item = String> {
+    (1..=count).map(move |number| format!("{letter}{number}"))
+}
+
+/// A test function with the comments above it.
+#[derive(Debug, Default)]
+struct Test {
+    name: String,
+    text: String,
+}
+
+impl Test {
+    fn cites(&self, law: &str) -> bool {
+        let in_name = law.to_lowercase();
+        self.name.split('_').any(|word| word == in_name) || has_word(&self.text, law)
+    }
+}
+
+/// The tests of a file, by lines: a function is a test if an attribute above it says so or its name begins with a law.
+fn tests(file: &SourceFile) -> Vec<Test> {
+    let start = if file.path.starts_with(SUITES) { 0 } else { file.tests_start() };
+    let mut tests = Vec::new();
+    let mut current: Option<Test> = None;
+    // The comments and attributes since the last line of code.
+    let mut above = String::new();
+    let mut is_attributed = false;
+    for line in file.text.lines().skip(start) {
+        let code = line.trim_start();
+        if let Some(name) = function_name(code) {
+            tests.extend(current.take());
+            if is_attributed || begins_with_law(name) {
+                current = Some(Test { name: name.to_owned(), text: std::mem::take(&mut above) });
+            }
+        }
+        let is_attribute = code.starts_with("#[");
+        if is_attribute || code.starts_with("//") {
+            is_attributed |= is_attribute && (code.starts_with("#[test") || code.contains("::test"));
+            above.push_str(code);
+            above.push('\n');
+        } else {
+            if let Some(test) = &mut current {
+                test.text.push_str(&above);
+                test.text.push_str(code);
+                test.text.push('\n');
+            }
+            above.clear();
+            is_attributed = false;
+        }
+    }
+    tests.extend(current);
+    tests
+}
+
+fn function_name(code: &str) -> Option<&str> {
+    let mut words = code.split_whitespace();
+    words.find(|word| !matches!(*word, "pub" | "pub(crate)" | "pub(super)" | "async" | "const")).filter(|word| *word == "fn")?;
+    words.next()?.split(['(', '<']).next()
+}
+
+fn begins_with_law(name: &str) -> bool {
+    let mut chars = name.split('_').next().unwrap_or_default().chars();
+    let letter = chars.next().is_some_and(|first| PARTS.iter().any(|(_, letter, _)| letter.to_ascii_lowercase() == first));
+    let number = chars.as_str();
+    letter && !number.is_empty() && number.chars().all(|c| c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn citing(path: &str, text: &str, law: &str) -> Vec<String> {
+        let file = SourceFile { path: path.into(), text: text.into() };
+        tests(&file).into_iter().filter(|test| test.cites(law)).map(|test| test.name).collect()
+    }
+
+    const TEXT: &str = "\
+/// Prose about T3 above what is no test.
+fn helper() {}
+
+#[test]
+fn t6_cancel_is_idempotent() {
+    // T7 too: what streamed is no reply.
+    assert!(true);
+}
+
+/// C5, T6: the turn ends at once.
+#[tokio::test]
+async fn an_agent_that_ignores_cancel() {
+    helper();
+}
+";
+
+    #[test]
+    fn tests_cite_by_name_and_by_comment() {
+        let path = "a/tests/cancel.rs";
+        assert_eq!(citing(path, TEXT, "T6"), ["t6_cancel_is_idempotent", "an_agent_that_ignores_cancel"]);
+        assert_eq!(citing(path, TEXT, "T7"), ["t6_cancel_is_idempotent"]);
+        assert_eq!(citing(path, TEXT, "T3"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn only_tests_and_suites_count() {
+        assert_eq!(citing("a/src/lib.rs", TEXT, "T6"), Vec::<String>::new());
+        let suite = "pub async fn s3_a_torn_tail_is_set_aside(store: &dyn Store) {\n}\n";
+        assert_eq!(citing("chat-conformance/src/store.rs", suite, "S3").len(), 1);
+        assert_eq!(citing("chat-store-file/src/lib.rs", suite, "S3").len(), 0);
+    }
+
+    #[test]
+    fn names_are_read_up_to_their_parameters() {
+        assert_eq!(function_name("pub(crate) async fn s1_it<T>(x: T) {"), Some("s1_it"));
+        assert_eq!(function_name("let f = fn_name();"), None);
+        assert!(begins_with_law("t14_shutdown"));
+        assert!(!begins_with_law("tests_pass"));
+        assert!(!begins_with_law("t_1"));
+    }
+}
