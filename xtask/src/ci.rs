@@ -13,8 +13,10 @@ use self::tally::Tally;
 use crate::workspace::Workspace;
 use crate::{conformance, demo, process, tidy};
 
+type Stage = fn(&Workspace) -> Result<Tally>;
+
 /// What quickly says that something is wrong comes first.
-const STAGES: &[(&str, fn(&Workspace) -> Result<Tally>)] = &[
+const STAGES: &[(&str, Stage)] = &[
     ("fmt", fmt),
     ("clippy", clippy),
     ("tidy", tidy),
@@ -26,28 +28,44 @@ const STAGES: &[(&str, fn(&Workspace) -> Result<Tally>)] = &[
 ];
 
 pub(crate) fn run(workspace: &Workspace, only: &[&str]) -> Result<ExitCode> {
-    if let Some(unknown) = only.iter().find(|name| STAGES.iter().all(|(stage, _)| stage != *name)) {
+    if let Some(unknown) = only
+        .iter()
+        .find(|name| STAGES.iter().all(|(stage, _)| stage != *name))
+    {
         let names: Vec<&str> = STAGES.iter().map(|(name, _)| *name).collect();
         bail!("ci has no stage {unknown}; it has {}", names.join(", "));
     }
     let mut total = Tally::default();
     let mut summary = Vec::new();
-    for (name, stage) in STAGES.iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {
+    for (name, stage) in STAGES
+        .iter()
+        .filter(|(name, _)| only.is_empty() || only.contains(name))
+    {
         println!("\n==> {name}");
         let started = Instant::now();
         let (tally, note) = match stage(workspace) {
             Ok(tally) if tally.failed == 0 => (tally, "ok".to_owned()),
             Ok(tally) => (tally, "FAILED".to_owned()),
-            Err(error) if error.is::<demo::Unavailable>() => (Tally::SKIPPED, format!("skipped: {error}")),
+            Err(error) if error.is::<demo::Unavailable>() => {
+                (Tally::SKIPPED, format!("skipped: {error}"))
+            }
             Err(error) => (Tally::FAILED, format!("FAILED: {error:#}")),
         };
-        let line = format!("{name:<12} {:>6.1} s  {:<40} {note}", started.elapsed().as_secs_f32(), tally.to_string());
+        let line = format!(
+            "{name:<12} {:>6.1} s  {:<40} {note}",
+            started.elapsed().as_secs_f32(),
+            tally.to_string()
+        );
         println!("{line}");
         summary.push(line);
         total += tally;
     }
     println!("\n{}\n\n{total}", summary.join("\n"));
-    Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if total.failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn fmt(workspace: &Workspace) -> Result<Tally> {
@@ -55,13 +73,27 @@ fn fmt(workspace: &Workspace) -> Result<Tally> {
 }
 
 fn clippy(workspace: &Workspace) -> Result<Tally> {
-    check(workspace.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    check(workspace.cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))
 }
 
 fn tidy(workspace: &Workspace) -> Result<Tally> {
     let report = tidy::look(workspace)?;
-    let verdict = if report.findings.is_empty() { Tally::PASSED } else { Tally::FAILED };
-    Ok(Tally { skipped: report.skipped.len(), ..verdict })
+    let verdict = if report.findings.is_empty() {
+        Tally::PASSED
+    } else {
+        Tally::FAILED
+    };
+    Ok(Tally {
+        skipped: report.skipped.len(),
+        ..verdict
+    })
 }
 
 fn doc(workspace: &Workspace) -> Result<Tally> {
@@ -96,14 +128,20 @@ fn check(mut command: Command) -> Result<Tally> {
 
 fn tests(mut command: Command) -> Result<Tally> {
     let mut tally = Tally::default();
-    let status = process::tee(hermetic(&mut command), |line| tally += Tally::of_test_result(line).unwrap_or_default())?;
+    let status = process::tee(hermetic(&mut command), |line| {
+        tally += Tally::of_test_result(line).unwrap_or_default()
+    })?;
     // Cargo fails without a failed test where a test program was not built or did not come to its end.
     if !status.success() && tally.failed == 0 {
         tally.failed = 1;
-        println!("`{}` failed ({status}) and no test said so", process::shown(&command));
+        println!(
+            "`{}` failed ({status}) and no test said so",
+            process::shown(&command)
+        );
     }
     if tally == Tally::default() {
-        Err(anyhow::anyhow!("no test ran")).with_context(|| format!("`{}`", process::shown(&command)))
+        Err(anyhow::anyhow!("no test ran"))
+            .with_context(|| format!("`{}`", process::shown(&command)))
     } else {
         Ok(tally)
     }
@@ -111,7 +149,13 @@ fn tests(mut command: Command) -> Result<Tally> {
 
 /// Nothing of this user's may decide a check: no server and key, no accepting of changed snapshots.
 fn hermetic(command: &mut Command) -> &mut Command {
-    for name in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "CHAT_MODEL", "INSTA_FORCE_UPDATE", "INSTA_FORCE_PASS"] {
+    for name in [
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "CHAT_MODEL",
+        "INSTA_FORCE_UPDATE",
+        "INSTA_FORCE_PASS",
+    ] {
         command.env_remove(name);
     }
     if std::io::stdout().is_terminal() {

@@ -7,6 +7,14 @@ use crate::process;
 use crate::workspace::Workspace;
 
 pub(crate) fn run(workspace: &Workspace, args: &[&str]) -> Result<()> {
-    let run = ["run", "--quiet", "--package", "chat-conformance", "--example", "conformance", "--"];
+    let run = [
+        "run",
+        "--quiet",
+        "--package",
+        "chat-conformance",
+        "--example",
+        "conformance",
+        "--",
+    ];
     process::run(workspace.cargo(&run).args(args))
 }

@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-pub(crate) use self::local_model::Unavailable;
 use self::local_model::LocalModel;
+pub(crate) use self::local_model::Unavailable;
 use self::server::Server;
 use crate::process;
 use crate::workspace::Workspace;
@@ -26,7 +26,11 @@ pub(crate) fn run(workspace: &Workspace, question: Option<&str>) -> Result<()> {
     let question = question.unwrap_or(QUESTION);
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if is_set("OPENAI_BASE_URL") || is_set("OPENAI_API_KEY") {
-        Conversation { workspace, server: None }.hold(question)
+        Conversation {
+            workspace,
+            server: None,
+        }
+        .hold(question)
     } else {
         with_local_model(workspace, question)
     }
@@ -35,7 +39,11 @@ pub(crate) fn run(workspace: &Workspace, question: Option<&str>) -> Result<()> {
 /// Two questions to a model of our own, whatever the environment names.
 pub(crate) fn with_local_model(workspace: &Workspace, question: &str) -> Result<()> {
     let server = start_server(workspace)?;
-    Conversation { workspace, server: Some(&server) }.hold(question)
+    Conversation {
+        workspace,
+        server: Some(&server),
+    }
+    .hold(question)
 }
 
 /// [`with_local_model`] with the demo's own question.
@@ -47,7 +55,10 @@ pub(crate) fn once(workspace: &Workspace) -> Result<()> {
 pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
     let server = start_server(workspace)?;
     println!("{}", server.base_url());
-    eprintln!("The model is named {}. Ctrl-C or the end of standard input stops it.", LocalModel::NAME);
+    eprintln!(
+        "The model is named {}. Ctrl-C or the end of standard input stops it.",
+        LocalModel::NAME
+    );
     std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink())?;
     Ok(())
 }
@@ -55,7 +66,11 @@ pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
 fn start_server(workspace: &Workspace) -> Result<Server> {
     let dir = directory(workspace);
     let model = LocalModel::fetch(&dir)?;
-    Server::start(&model, &workspace.root.join("assets/chatml-json-tools.jinja"), &dir.join("server.log"))
+    Server::start(
+        &model,
+        &workspace.root.join("assets/chatml-json-tools.jinja"),
+        &dir.join("server.log"),
+    )
 }
 
 fn directory(workspace: &Workspace) -> PathBuf {
@@ -70,7 +85,11 @@ struct Conversation<'a> {
 
 impl Conversation<'_> {
     fn hold(&self, question: &str) -> Result<()> {
-        process::run(&mut self.workspace.cargo(&["build", "--quiet", "--package", "chat-cli"]))?;
+        process::run(
+            &mut self
+                .workspace
+                .cargo(&["build", "--quiet", "--package", "chat-cli"]),
+        )?;
         self.ask(&["ask", question])?;
         let session = newest_session(&process::stdout(&mut self.chat(&["sessions", "--json"]))?)?;
         self.ask(&["ask", "--session", &session, FOLLOW_UP])?;
@@ -79,12 +98,21 @@ impl Conversation<'_> {
         process::run(&mut self.chat(&["show", &session]))?;
 
         let journal = self.journal(&session)?;
-        println!("\nThe journal itself, two entries a turn:\n\n$ cat {}", self.workspace.relative(&journal).display());
+        println!(
+            "\nThe journal itself, two entries a turn:\n\n$ cat {}",
+            self.workspace.relative(&journal).display()
+        );
         let mut text = String::new();
         std::fs::File::open(&journal)?.read_to_string(&mut text)?;
         print!("{text}");
-        let completed = text.lines().filter(|line| line.contains("\"turn.completed\"")).count();
-        ensure!(completed == 2, "both turns should stand in the journal as completed, {completed} did");
+        let completed = text
+            .lines()
+            .filter(|line| line.contains("\"turn.completed\""))
+            .count();
+        ensure!(
+            completed == 2,
+            "both turns should stand in the journal as completed, {completed} did"
+        );
         Ok(())
     }
 
@@ -95,9 +123,20 @@ impl Conversation<'_> {
     }
 
     fn chat(&self, args: &[&str]) -> Command {
-        let mut command = self.workspace.cargo(&["run", "--quiet", "--package", "chat-cli", "--bin", "chat", "--"]);
+        let mut command = self.workspace.cargo(&[
+            "run",
+            "--quiet",
+            "--package",
+            "chat-cli",
+            "--bin",
+            "chat",
+            "--",
+        ]);
         let (subcommand, rest) = args.split_at(1);
-        command.args(subcommand).arg("--store").arg(format!("file:{}", self.store().display()));
+        command
+            .args(subcommand)
+            .arg("--store")
+            .arg(format!("file:{}", self.store().display()));
         if let (Some(server), "ask") = (self.server, subcommand[0]) {
             command.args(["--base-url", server.base_url(), "--model", LocalModel::NAME]);
         }
@@ -111,17 +150,28 @@ impl Conversation<'_> {
 
     fn journal(&self, session: &str) -> Result<PathBuf> {
         let is_its = |path: &Path| path.file_stem().is_some_and(|stem| stem == session);
-        let files = std::fs::read_dir(self.store())?.filter_map(|file| file.ok().map(|file| file.path()));
-        let mut journals = files.filter(|path| path.extension().is_some_and(|end| end == "jsonl") && is_its(path));
-        journals.next().with_context(|| format!("{} holds no journal of {session}", self.store().display()))
+        let files =
+            std::fs::read_dir(self.store())?.filter_map(|file| file.ok().map(|file| file.path()));
+        let mut journals =
+            files.filter(|path| path.extension().is_some_and(|end| end == "jsonl") && is_its(path));
+        journals
+            .next()
+            .with_context(|| format!("{} holds no journal of {session}", self.store().display()))
     }
 }
 
 /// The first line's id: `chat sessions` begins with the newest activity.
 fn newest_session(lines: &str) -> Result<String> {
-    let first = lines.lines().next().context("the question left no session behind")?;
-    let session: Value = serde_json::from_str(first).context("`chat sessions --json` printed no JSON")?;
-    Ok(session["id"].as_str().context("`chat sessions --json` printed a session without an id")?.to_owned())
+    let first = lines
+        .lines()
+        .next()
+        .context("the question left no session behind")?;
+    let session: Value =
+        serde_json::from_str(first).context("`chat sessions --json` printed no JSON")?;
+    Ok(session["id"]
+        .as_str()
+        .context("`chat sessions --json` printed a session without an id")?
+        .to_owned())
 }
 
 #[cfg(test)]
@@ -130,7 +180,10 @@ mod tests {
 
     #[test]
     fn the_newest_session_is_the_first_line() {
-        assert_eq!(newest_session("{\"id\":\"01b\"}\n{\"id\":\"01a\"}\n").unwrap(), "01b");
+        assert_eq!(
+            newest_session("{\"id\":\"01b\"}\n{\"id\":\"01a\"}\n").unwrap(),
+            "01b"
+        );
         assert!(newest_session("").is_err());
         assert!(newest_session("{}").is_err());
     }

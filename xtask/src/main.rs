@@ -52,7 +52,11 @@ fn run(args: &[&str]) -> Result<ExitCode> {
         ["tidy"] => return tidy::run(&workspace),
         ["conformance", args @ ..] => conformance::run(&workspace, args)?,
         ["bench", args @ ..] => {
-            process::run(workspace.cargo(&["bench", "--workspace", "--benches"]).args(args))?;
+            process::run(
+                workspace
+                    .cargo(&["bench", "--workspace", "--benches"])
+                    .args(args),
+            )?;
         }
         _ => bail!("no such command: {}\n\n{HELP}", args.join(" ")),
     }

@@ -8,18 +8,27 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// Runs it on our own terminal; an error unless it exits with 0.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("can't start `{}`", shown(command)))?;
+    let status = command
+        .status()
+        .with_context(|| format!("can't start `{}`", shown(command)))?;
     ensure!(status.success(), "`{}` failed ({status})", shown(command));
     Ok(())
 }
 
 /// Its standard output, as text; an error with its standard error unless it exits with 0.
 pub(crate) fn stdout(command: &mut Command) -> Result<String> {
-    let output =
-        command.stdin(Stdio::null()).output().with_context(|| format!("can't start `{}`", shown(command)))?;
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("can't start `{}`", shown(command)))?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
-        bail!("`{}` failed ({}): {}", shown(command), output.status, stderr.trim());
+        bail!(
+            "`{}` failed ({}): {}",
+            shown(command),
+            output.status,
+            stderr.trim()
+        );
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -27,14 +36,23 @@ pub(crate) fn stdout(command: &mut Command) -> Result<String> {
 /// Runs it with every line of its standard output both shown and handed to `line`.
 pub(crate) fn tee(command: &mut Command, line: impl FnMut(&str)) -> Result<ExitStatus> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child = command.spawn().with_context(|| format!("can't start `{}`", shown(command)))?;
-    let stdout = child.stdout.take().context("stdout was asked to be a pipe")?;
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("can't start `{}`", shown(command)))?;
+    let stdout = child
+        .stdout
+        .take()
+        .context("stdout was asked to be a pipe")?;
     copy_lines(stdout, std::io::stdout(), line)?;
     Ok(child.wait()?)
 }
 
 /// Copies `from` to `to` line by line as the lines come, showing each to `line` without its end.
-pub(crate) fn copy_lines(from: impl Read, mut to: impl Write, mut line: impl FnMut(&str)) -> Result<()> {
+pub(crate) fn copy_lines(
+    from: impl Read,
+    mut to: impl Write,
+    mut line: impl FnMut(&str),
+) -> Result<()> {
     let mut from = BufReader::new(from);
     let mut bytes = Vec::new();
     while from.read_until(b'\n', &mut bytes)? > 0 {
@@ -51,13 +69,20 @@ pub(crate) fn shown(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let program = program.file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
-    words.map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+    words
+        .map(|word| quoted(&word.to_string_lossy()))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// A word as a shell would need it.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("{word:?}") }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("{word:?}")
+    }
 }
 
 #[cfg(test)]
@@ -68,7 +93,10 @@ mod tests {
     fn lines_are_both_copied_and_read() {
         let mut copy = Vec::new();
         let mut lines = Vec::new();
-        copy_lines(&b"one\r\n\xfftwo\nthree"[..], &mut copy, |line| lines.push(line.to_owned())).unwrap();
+        copy_lines(&b"one\r\n\xfftwo\nthree"[..], &mut copy, |line| {
+            lines.push(line.to_owned())
+        })
+        .unwrap();
         assert_eq!(copy, b"one\r\n\xfftwo\nthree");
         assert_eq!(lines, ["one", "\u{fffd}two", "three"]);
     }

@@ -35,7 +35,11 @@ impl Report {
 
 pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     let report = look(workspace)?;
-    Ok(if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if report.findings.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// Looks at everything and prints what it finds.
@@ -56,6 +60,10 @@ pub(crate) fn look(workspace: &Workspace) -> Result<Report> {
     for finding in &report.findings {
         println!("tidy: {finding}");
     }
-    println!("tidy: {} findings, {} warnings", report.findings.len(), report.warnings.len());
+    println!(
+        "tidy: {} findings, {} warnings",
+        report.findings.len(),
+        report.warnings.len()
+    );
     Ok(report)
 }

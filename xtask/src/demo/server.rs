@@ -28,7 +28,14 @@ impl Server {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
         let output = File::create(log).with_context(|| format!("can't write {}", log.display()))?;
         let child = leashed(&model.server)
-            .args(["--host", "127.0.0.1", "--port", &address.port().to_string(), "--alias", LocalModel::NAME])
+            .args([
+                "--host",
+                "127.0.0.1",
+                "--port",
+                &address.port().to_string(),
+                "--alias",
+                LocalModel::NAME,
+            ])
             // No GPU, even where there is one, and the likeliest word each time: everyone sees the same demo.
             .args(["--device", "none", "--threads", "1", "--temp", "0"])
             // Two conversations at once, each of 4,096 tokens; so small a model may not stop by itself, so it is stopped.
@@ -43,8 +50,13 @@ impl Server {
             .spawn()
             .context("can't start the model's server")?;
         // From here on dropping it stops the server, whatever goes wrong.
-        let mut server = Self { child, base_url: format!("http://{address}/v1") };
-        server.wait_until_healthy(address).with_context(|| format!("{} ends with:\n{}", log.display(), tail(log)))?;
+        let mut server = Self {
+            child,
+            base_url: format!("http://{address}/v1"),
+        };
+        server
+            .wait_until_healthy(address)
+            .with_context(|| format!("{} ends with:\n{}", log.display(), tail(log)))?;
         Ok(server)
     }
 
@@ -67,7 +79,10 @@ impl Server {
             }
             if started.elapsed() > START {
                 eprintln!();
-                bail!("the model's server was not ready within {} s", START.as_secs());
+                bail!(
+                    "the model's server was not ready within {} s",
+                    START.as_secs()
+                );
             }
             if started.elapsed().as_secs() >= dots {
                 eprint!(".");
@@ -89,7 +104,7 @@ impl Drop for Server {
 /// `program`, to be ended by the kernel when we are, even by a kill that runs no `Drop`; without util-linux's `setpriv`,
 /// by `Drop` and the terminal's Ctrl-C only.
 fn leashed(program: &Path) -> Command {
-    let leash = ["--pdeathsig", "TERM"];
+    let leash = ["--pdeathsig", "KILL"];
     if process::stdout(Command::new("setpriv").args(leash).arg("true")).is_err() {
         return Command::new(program);
     }
@@ -107,14 +122,19 @@ fn free_port() -> Result<u16> {
 fn is_healthy(address: SocketAddr) -> std::io::Result<bool> {
     let mut stream = TcpStream::connect_timeout(&address, PROBE)?;
     stream.set_read_timeout(Some(Duration::from_secs(2)))?;
-    write!(stream, "GET /health HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    write!(
+        stream,
+        "GET /health HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    )?;
     let mut status = [0; "HTTP/1.1 200".len()];
     stream.read_exact(&mut status)?;
     Ok(status.ends_with(b" 200"))
 }
 
 fn tail(log: &Path) -> String {
-    let text = std::fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let text = std::fs::read(log)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(12)..].join("\n")
 }

@@ -7,8 +7,13 @@ use super::Report;
 use super::sources::{Files, SourceFile, has_word};
 
 /// The parts of `docs/contract.md` whose crates exist, with their number of laws.
-const PARTS: &[(&str, char, usize)] =
-    &[("turns", 'T', 14), ("journal", 'J', 5), ("stores", 'S', 8), ("responders", 'R', 3), ("model", 'M', 6)];
+const PARTS: &[(&str, char, usize)] = &[
+    ("turns", 'T', 14),
+    ("journal", 'J', 5),
+    ("stores", 'S', 8),
+    ("responders", 'R', 3),
+    ("model", 'M', 6),
+];
 
 /// Laws not claimed yet.
 const LATER: &[&str] = &["M4"];
@@ -18,7 +23,7 @@ const SUITES: &str = "chat-conformance/src/";
 
 pub(super) fn look(files: &Files, report: &mut Report) {
     let mut cited: BTreeMap<String, usize> = BTreeMap::new();
-    let laws: Vec<String> = PARTS.iter().flat_map(|part| of_part(part)).collect();
+    let laws: Vec<String> = PARTS.iter().flat_map(of_part).collect();
     for test in files.0.iter().filter(|file| file.is_rust()).flat_map(tests) {
         for law in laws.iter().filter(|law| test.cites(law)) {
             *cited.entry(law.clone()).or_default() += 1;
@@ -28,12 +33,16 @@ pub(super) fn look(files: &Files, report: &mut Report) {
 
     println!("Tests that cite each law:");
     for part in PARTS {
-        let shown: Vec<String> = of_part(part).map(|law| format!("{law:>3} {:<3}", count(&law))).collect();
+        let shown: Vec<String> = of_part(part)
+            .map(|law| format!("{law:>3} {:<3}", count(&law)))
+            .collect();
         println!("  {:<10} {}", part.0, shown.join("  ").trim_end());
     }
     for law in laws.iter().filter(|law| count(law) == 0) {
         if LATER.contains(&law.as_str()) {
-            report.skipped.push(format!("law {law}, which is not claimed yet"));
+            report
+                .skipped
+                .push(format!("law {law}, which is not claimed yet"));
         } else {
             report.find(format!("no test cites law {law} of docs/contract.md"));
         }
@@ -60,7 +69,11 @@ impl Test {
 
 /// The tests of a file, by lines: a function is a test if an attribute above it says so or its name begins with a law.
 fn tests(file: &SourceFile) -> Vec<Test> {
-    let start = if file.path.starts_with(SUITES) { 0 } else { file.tests_start() };
+    let start = if file.path.starts_with(SUITES) {
+        0
+    } else {
+        file.tests_start()
+    };
     let mut tests = Vec::new();
     let mut current: Option<Test> = None;
     // The comments and attributes since the last line of code.
@@ -71,12 +84,16 @@ fn tests(file: &SourceFile) -> Vec<Test> {
         if let Some(name) = function_name(code) {
             tests.extend(current.take());
             if is_attributed || begins_with_law(name) {
-                current = Some(Test { name: name.to_owned(), text: std::mem::take(&mut above) });
+                current = Some(Test {
+                    name: name.to_owned(),
+                    text: std::mem::take(&mut above),
+                });
             }
         }
         let is_attribute = code.starts_with("#[");
         if is_attribute || code.starts_with("//") {
-            is_attributed |= is_attribute && (code.starts_with("#[test") || code.contains("::test"));
+            is_attributed |=
+                is_attribute && (code.starts_with("#[test") || code.contains("::test"));
             above.push_str(code);
             above.push('\n');
         } else {
@@ -95,13 +112,24 @@ fn tests(file: &SourceFile) -> Vec<Test> {
 
 fn function_name(code: &str) -> Option<&str> {
     let mut words = code.split_whitespace();
-    words.find(|word| !matches!(*word, "pub" | "pub(crate)" | "pub(super)" | "async" | "const")).filter(|word| *word == "fn")?;
+    words
+        .find(|word| {
+            !matches!(
+                *word,
+                "pub" | "pub(crate)" | "pub(super)" | "async" | "const"
+            )
+        })
+        .filter(|word| *word == "fn")?;
     words.next()?.split(['(', '<']).next()
 }
 
 fn begins_with_law(name: &str) -> bool {
     let mut chars = name.split('_').next().unwrap_or_default().chars();
-    let letter = chars.next().is_some_and(|first| PARTS.iter().any(|(_, letter, _)| letter.to_ascii_lowercase() == first));
+    let letter = chars.next().is_some_and(|first| {
+        PARTS
+            .iter()
+            .any(|(_, letter, _)| letter.to_ascii_lowercase() == first)
+    });
     let number = chars.as_str();
     letter && !number.is_empty() && number.chars().all(|c| c.is_ascii_digit())
 }
@@ -111,8 +139,15 @@ mod tests {
     use super::*;
 
     fn citing(path: &str, text: &str, law: &str) -> Vec<String> {
-        let file = SourceFile { path: path.into(), text: text.into() };
-        tests(&file).into_iter().filter(|test| test.cites(law)).map(|test| test.name).collect()
+        let file = SourceFile {
+            path: path.into(),
+            text: text.into(),
+        };
+        tests(&file)
+            .into_iter()
+            .filter(|test| test.cites(law))
+            .map(|test| test.name)
+            .collect()
     }
 
     const TEXT: &str = "\
@@ -135,7 +170,10 @@ async fn an_agent_that_ignores_cancel() {
     #[test]
     fn tests_cite_by_name_and_by_comment() {
         let path = "a/tests/cancel.rs";
-        assert_eq!(citing(path, TEXT, "T6"), ["t6_cancel_is_idempotent", "an_agent_that_ignores_cancel"]);
+        assert_eq!(
+            citing(path, TEXT, "T6"),
+            ["t6_cancel_is_idempotent", "an_agent_that_ignores_cancel"]
+        );
         assert_eq!(citing(path, TEXT, "T7"), ["t6_cancel_is_idempotent"]);
         assert_eq!(citing(path, TEXT, "T3"), Vec::<String>::new());
     }
@@ -144,13 +182,19 @@ async fn an_agent_that_ignores_cancel() {
     fn only_tests_and_suites_count() {
         assert_eq!(citing("a/src/lib.rs", TEXT, "T6"), Vec::<String>::new());
         let suite = "pub async fn s3_a_torn_tail_is_set_aside(store: &dyn Store) {\n}\n";
-        assert_eq!(citing("chat-conformance/src/store.rs", suite, "S3").len(), 1);
+        assert_eq!(
+            citing("chat-conformance/src/store.rs", suite, "S3").len(),
+            1
+        );
         assert_eq!(citing("chat-store-file/src/lib.rs", suite, "S3").len(), 0);
     }
 
     #[test]
     fn names_are_read_up_to_their_parameters() {
-        assert_eq!(function_name("pub(crate) async fn s1_it<T>(x: T) {"), Some("s1_it"));
+        assert_eq!(
+            function_name("pub(crate) async fn s1_it<T>(x: T) {"),
+            Some("s1_it")
+        );
         assert_eq!(function_name("let f = fn_name();"), None);
         assert!(begins_with_law("t14_shutdown"));
         assert!(!begins_with_law("tests_pass"));

@@ -18,7 +18,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("chat-store-file", &["chat-core"]),
     ("chat-responder-model", &["chat-core"]),
     ("chat-conformance", &["chat-core"]),
-    ("chat-cli", &["chat-core", "chat-runtime", "chat-store-file", "chat-responder-model"]),
+    (
+        "chat-cli",
+        &[
+            "chat-core",
+            "chat-runtime",
+            "chat-store-file",
+            "chat-responder-model",
+        ],
+    ),
     ("xtask", &[]),
 ];
 
@@ -27,8 +35,24 @@ const PURE: &str = "chat-core";
 
 /// Every way to one of those goes through one of these.
 const IMPURE: &[&str] = &[
-    "fastrand", "getrandom", "hyper", "js-sys", "libc", "mio", "nix", "rand", "rand_core", "rayon", "reqwest", "rustix",
-    "socket2", "tempfile", "wasm-bindgen", "web-sys", "windows-sys", "windows-targets",
+    "fastrand",
+    "getrandom",
+    "hyper",
+    "js-sys",
+    "libc",
+    "mio",
+    "nix",
+    "rand",
+    "rand_core",
+    "rayon",
+    "reqwest",
+    "rustix",
+    "socket2",
+    "tempfile",
+    "wasm-bindgen",
+    "web-sys",
+    "windows-sys",
+    "windows-targets",
 ];
 
 /// Crates that have such a way behind a feature, with all the features they may have.
@@ -38,52 +62,86 @@ const PURE_FEATURES: &[(&str, &[&str])] = &[
     ("tokio-util", &["default"]),
     // `std` would bring the clock and the zone files of the system.
     ("jiff", &["alloc", "serde"]),
-    ("jiff-core", &["alloc", "serde"]),
 ];
 
 const WASM: &str = "wasm32-unknown-unknown";
 
 pub(super) fn look(workspace: &Workspace, report: &mut Report) -> Result<()> {
-    let members: BTreeSet<&str> = workspace.packages.iter().map(|package| package.name.as_str()).collect();
+    let members: BTreeSet<&str> = workspace
+        .packages
+        .iter()
+        .map(|package| package.name.as_str())
+        .collect();
     for member in &members {
         let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| name == member) else {
             report.find(format!("{member} is in no layer: name it in xtask/src/tidy/layers.rs and in ARCHITECTURE.md"));
             continue;
         };
         let tree = tree(workspace, member)?;
-        for linked in tree.iter().filter(|linked| members.contains(linked.name.as_str()) && linked.name != **member) {
+        for linked in tree
+            .iter()
+            .filter(|linked| members.contains(linked.name.as_str()) && linked.name != **member)
+        {
             if !allowed.contains(&linked.name.as_str()) {
-                report.find(format!("{member} links {}, which its layer may not", linked.name));
+                report.find(format!(
+                    "{member} links {}, which its layer may not",
+                    linked.name
+                ));
             }
         }
         if *member == PURE {
-            tree.iter().for_each(|linked| look_at_purity(linked, report));
+            tree.iter()
+                .for_each(|linked| look_at_purity(linked, report));
         }
     }
     for (name, _) in LAYERS.iter().filter(|(name, _)| !members.contains(name)) {
-        report.find(format!("{name} has a layer in xtask/src/tidy/layers.rs but is no crate of this workspace"));
+        report.find(format!(
+            "{name} has a layer in xtask/src/tidy/layers.rs but is no crate of this workspace"
+        ));
     }
     look_at_wasm(workspace, report)
 }
 
 fn look_at_purity(linked: &Linked, report: &mut Report) {
     if IMPURE.contains(&linked.name.as_str()) {
-        report.find(format!("{PURE} links {}: it must reach no system, clock or randomness", linked.name));
+        report.find(format!(
+            "{PURE} links {}: it must reach no system, clock or randomness",
+            linked.name
+        ));
     }
-    let Some((name, allowed)) = PURE_FEATURES.iter().find(|(name, _)| *name == linked.name) else { return };
-    for feature in linked.features.iter().filter(|feature| !allowed.contains(&feature.as_str())) {
-        report.find(format!("{PURE} links {name} with its feature {feature}; it may have {} only", allowed.join(", ")));
+    let Some((name, allowed)) = PURE_FEATURES.iter().find(|(name, _)| *name == linked.name) else {
+        return;
+    };
+    for feature in linked
+        .features
+        .iter()
+        .filter(|feature| !allowed.contains(&feature.as_str()))
+    {
+        report.find(format!(
+            "{PURE} links {name} with its feature {feature}; it may have {} only",
+            allowed.join(", ")
+        ));
     }
 }
 
 /// A target with no system underneath: what compiles there at least names none.
 fn look_at_wasm(workspace: &Workspace, report: &mut Report) -> Result<()> {
-    let libraries = process::stdout(Command::new("rustc").args(["--print", "target-libdir", "--target", WASM]));
+    let libraries =
+        process::stdout(Command::new("rustc").args(["--print", "target-libdir", "--target", WASM]));
     if !libraries.is_ok_and(|path| Path::new(path.trim()).exists()) {
-        report.skipped.push(format!("{PURE} for {WASM} (that target is not installed)"));
+        report
+            .skipped
+            .push(format!("{PURE} for {WASM} (that target is not installed)"));
         return Ok(());
     }
-    if let Err(error) = process::run(&mut workspace.cargo(&["check", "--quiet", "--package", PURE, "--target", WASM])) {
+    if let Err(error) = process::run(&mut workspace.cargo(&[
+        "check",
+        "--quiet",
+        "--package",
+        PURE,
+        "--target",
+        WASM,
+    ])) {
         report.find(format!("{PURE} does not compile for {WASM}: {error}"));
     }
     Ok(())
@@ -91,7 +149,15 @@ fn look_at_wasm(workspace: &Workspace, report: &mut Report) -> Result<()> {
 
 /// All that `member` links, on any platform, with the features it has there.
 fn tree(workspace: &Workspace, member: &str) -> Result<Vec<Linked>> {
-    let what = ["tree", "--package", member, "--edges", "normal", "--target", "all"];
+    let what = [
+        "tree",
+        "--package",
+        member,
+        "--edges",
+        "normal",
+        "--target",
+        "all",
+    ];
     let how = ["--prefix", "none", "--format", "{p}|{f}"];
     let lines = process::stdout(workspace.cargo(&what).args(how))?;
     Ok(lines.lines().filter_map(Linked::parse).collect())
@@ -109,7 +175,11 @@ impl Linked {
     fn parse(line: &str) -> Option<Self> {
         let (package, features) = line.trim().trim_end_matches(" (*)").split_once('|')?;
         let name = package.split(' ').next()?.to_owned();
-        let features = features.split(',').filter(|feature| !feature.is_empty()).map(str::to_owned).collect();
+        let features = features
+            .split(',')
+            .filter(|feature| !feature.is_empty())
+            .map(str::to_owned)
+            .collect();
         Some(Self { name, features })
     }
 }
@@ -126,9 +196,17 @@ mod tests {
             assert_eq!(linked.features, features);
         };
         check("tokio v1.54.1|default,sync", "tokio", &["default", "sync"]);
-        check("tokio v1.54.1|default,sync (*)", "tokio", &["default", "sync"]);
+        check(
+            "tokio v1.54.1|default,sync (*)",
+            "tokio",
+            &["default", "sync"],
+        );
         check("chat-core v0.1.0 (/somewhere/chat-core)|", "chat-core", &[]);
-        check("thiserror-impl v2.0.21 (proc-macro)| (*)", "thiserror-impl", &[]);
+        check(
+            "thiserror-impl v2.0.21 (proc-macro)| (*)",
+            "thiserror-impl",
+            &[],
+        );
         assert_eq!(Linked::parse(""), None);
     }
 

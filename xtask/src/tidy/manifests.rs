@@ -14,9 +14,12 @@ pub(super) fn look(workspace: &Workspace, report: &mut Report) -> Result<()> {
         for missing in missing(package) {
             report.find(format!("{path} says no {missing}"));
         }
-        let text = fs::read_to_string(&package.manifest).with_context(|| format!("can't read {path}"))?;
+        let text =
+            fs::read_to_string(&package.manifest).with_context(|| format!("can't read {path}"))?;
         if !takes_workspace_lints(&text) {
-            report.find(format!("{path} does not take the workspace's lints ([lints] workspace = true)"));
+            report.find(format!(
+                "{path} does not take the workspace's lints ([lints] workspace = true)"
+            ));
         }
     }
     Ok(())
@@ -44,13 +47,24 @@ fn missing(package: &Package) -> Vec<&'static str> {
             ("[package.metadata.docs.rs]", &all["metadata"]["docs"]["rs"]),
         ]);
     }
-    wanted.into_iter().filter(|(_, value)| !is_said(value)).map(|(name, _)| name).collect()
+    wanted
+        .into_iter()
+        .filter(|(_, value)| !is_said(value))
+        .map(|(name, _)| name)
+        .collect()
 }
 
 /// `cargo metadata` does not tell of lints, so this one line is read as text.
 fn takes_workspace_lints(manifest: &str) -> bool {
-    let mut lines = manifest.lines().map(str::trim).skip_while(|line| *line != "[lints]").skip(1);
-    lines.by_ref().take_while(|line| !line.starts_with('[')).any(|line| line.replace(' ', "") == "workspace=true")
+    let mut lines = manifest
+        .lines()
+        .map(str::trim)
+        .skip_while(|line| *line != "[lints]")
+        .skip(1);
+    lines
+        .by_ref()
+        .take_while(|line| !line.starts_with('['))
+        .any(|line| line.replace(' ', "") == "workspace=true")
 }
 
 #[cfg(test)]
@@ -59,15 +73,23 @@ mod tests {
 
     #[test]
     fn lints_count_only_in_their_own_table() {
-        assert!(takes_workspace_lints("[package]\nname = \"a\"\n\n[lints]\nworkspace = true\n"));
+        assert!(takes_workspace_lints(
+            "[package]\nname = \"a\"\n\n[lints]\nworkspace = true\n"
+        ));
         assert!(takes_workspace_lints("[lints]\nworkspace=true\n[[bin]]\n"));
-        assert!(!takes_workspace_lints("[lints]\n[dependencies]\nworkspace = true\n"));
+        assert!(!takes_workspace_lints(
+            "[lints]\n[dependencies]\nworkspace = true\n"
+        ));
         assert!(!takes_workspace_lints("[dependencies]\n"));
     }
 
     #[test]
     fn a_published_crate_must_say_more_than_a_private_one() {
-        let package = |metadata| Package { name: "a".into(), manifest: "a/Cargo.toml".into(), metadata };
+        let package = |metadata| Package {
+            name: "a".into(),
+            manifest: "a/Cargo.toml".into(),
+            metadata,
+        };
         let private = package(serde_json::json!({
             "description": "d", "license": "MIT", "rust_version": "1.95", "publish": [], "keywords": [],
         }));

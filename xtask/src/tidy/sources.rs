@@ -15,19 +15,42 @@ const LONG: usize = 400;
 const TOO_LONG: usize = 600;
 
 /// What says that something is not finished, in any file. In two parts, so that this file doesn't find itself.
-const UNFINISHED: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X"), concat!("HA", "CK")];
+const UNFINISHED: &[&str] = &[
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("XX", "X"),
+    concat!("HA", "CK"),
+];
 
 /// The same in Rust, and what would print or skip without anyone asking.
-const UNFINISHED_RUST: &[&str] =
-    &[concat!("todo", "!("), concat!("unimplemented", "!("), concat!("dbg", "!("), concat!("#[ig", "nore")];
+const UNFINISHED_RUST: &[&str] = &[
+    concat!("todo", "!("),
+    concat!("unimplemented", "!("),
+    concat!("dbg", "!("),
+    concat!("#[ig", "nore"),
+];
 
 /// Paths of one machine.
-const MACHINE_PATHS: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
+const MACHINE_PATHS: &[&str] = &[
+    concat!("/wo", "rk/"),
+    concat!("/ro", "ot/"),
+    concat!("/ho", "me/"),
+];
 
 /// What the pure crate may not name outside its tests: systems, clocks, and an order that differs from run to run.
 const IMPURE: &[&str] = &[
-    "std::env", "std::fs", "std::net", "std::process", "std::thread", "std::time::Instant", "Instant::now", "SystemTime",
-    "HashMap", "HashSet", "println!", "eprintln!",
+    "std::env",
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "std::time::Instant",
+    "Instant::now",
+    "SystemTime",
+    "HashMap",
+    "HashSet",
+    "println!",
+    "eprintln!",
 ];
 const PURE_SOURCES: &str = "chat-core/src/";
 
@@ -43,7 +66,13 @@ pub(super) struct SourceFile {
 impl Files {
     pub(super) fn read(workspace: &Workspace) -> Result<Self> {
         let mut git = Command::new("git");
-        git.current_dir(&workspace.root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+        git.current_dir(&workspace.root).args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ]);
         let mut files = Vec::new();
         for path in process::stdout(&mut git)?.split_terminator('\0') {
             let file = workspace.root.join(path);
@@ -54,7 +83,10 @@ impl Files {
             let bytes = std::fs::read(&file).with_context(|| format!("can't read {path}"))?;
             // What is not text has no words.
             if let Ok(text) = String::from_utf8(bytes) {
-                files.push(SourceFile { path: path.to_owned(), text });
+                files.push(SourceFile {
+                    path: path.to_owned(),
+                    text,
+                });
             }
         }
         Ok(Self(files))
@@ -63,17 +95,26 @@ impl Files {
 
 impl SourceFile {
     pub(super) fn is_rust(&self) -> bool {
-        Path::new(&self.path).extension().is_some_and(|end| end == "rs")
+        Path::new(&self.path)
+            .extension()
+            .is_some_and(|end| end == "rs")
     }
 
     /// Where its tests begin: at the first line of a file of tests, at a `#[cfg(test)]` module, else nowhere.
     pub(super) fn tests_start(&self) -> usize {
-        let name = self.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
+        let name = self
+            .path
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches(".rs");
         if self.path.contains("/tests/") || name == "tests" || name.ends_with("_tests") {
             return 0;
         }
         let lines: Vec<&str> = self.text.lines().map(str::trim).collect();
-        let is_module = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].contains("mod ") && pair[1].ends_with('{');
+        let is_module = |pair: &[&str]| {
+            pair[0] == "#[cfg(test)]" && pair[1].contains("mod ") && pair[1].ends_with('{')
+        };
         lines.windows(2).position(is_module).unwrap_or(lines.len())
     }
 }
@@ -94,7 +135,9 @@ fn look_at_words(file: &SourceFile, report: &mut Report) {
             report.find(format!("{path}:{number} says {word}"));
         }
         for place in MACHINE_PATHS.iter().filter(|place| line.contains(**place)) {
-            report.find(format!("{path}:{number} names a path of one machine ({place})"));
+            report.find(format!(
+                "{path}:{number} names a path of one machine ({place})"
+            ));
         }
     }
 }
@@ -102,11 +145,15 @@ fn look_at_words(file: &SourceFile, report: &mut Report) {
 fn look_at_rust(file: &SourceFile, report: &mut Report) {
     let SourceFile { path, text } = file;
     if !text.starts_with("//!") {
-        report.find(format!("{path} does not begin with a //! line that says what it is"));
+        report.find(format!(
+            "{path} does not begin with a //! line that says what it is"
+        ));
     }
     let length = text.lines().count();
     if length > TOO_LONG {
-        report.find(format!("{path} has {length} lines, {TOO_LONG} are too many: two ideas in one file?"));
+        report.find(format!(
+            "{path} has {length} lines, {TOO_LONG} are too many: two ideas in one file?"
+        ));
     } else if length > LONG {
         report.warn(format!("{path} has {length} lines"));
     }
@@ -122,11 +169,15 @@ fn look_at_rust(file: &SourceFile, report: &mut Report) {
         }
         if index >= tests_start {
             if code.contains("thread::sleep(") {
-                report.warn(format!("{path}:{number} sleeps in a test: a gate or a paused clock instead?"));
+                report.warn(format!(
+                    "{path}:{number} sleeps in a test: a gate or a paused clock instead?"
+                ));
             }
         } else if path.starts_with(PURE_SOURCES) {
             for word in IMPURE.iter().filter(|word| code.contains(**word)) {
-                report.find(format!("{path}:{number} names {word}, which the core may not"));
+                report.find(format!(
+                    "{path}:{number} names {word}, which the core may not"
+                ));
             }
         }
     }
@@ -148,7 +199,13 @@ mod tests {
 
     fn findings(path: &str, text: &str) -> Vec<String> {
         let mut report = Report::default();
-        look(&Files(vec![SourceFile { path: path.into(), text: text.into() }]), &mut report);
+        look(
+            &Files(vec![SourceFile {
+                path: path.into(),
+                text: text.into(),
+            }]),
+            &mut report,
+        );
         report.findings
     }
 
@@ -162,7 +219,10 @@ mod tests {
 
     #[test]
     fn rust_begins_by_saying_what_it_is() {
-        assert_eq!(findings("a.rs", "//! A file.\nfn a() {}\n"), Vec::<String>::new());
+        assert_eq!(
+            findings("a.rs", "//! A file.\nfn a() {}\n"),
+            Vec::<String>::new()
+        );
         assert_eq!(findings("a.rs", "fn a() {}\n").len(), 1);
         assert_eq!(findings("a.md", "A page.\n"), Vec::<String>::new());
     }
@@ -175,10 +235,17 @@ mod tests {
 
     #[test]
     fn the_core_names_no_system_outside_its_tests() {
-        let text = "//! A file.\nuse std::fs;\n// std::net\n#[cfg(test)]\nmod tests {\nuse std::env;\n}\n";
+        let text =
+            "//! A file.\nuse std::fs;\n// std::net\n#[cfg(test)]\nmod tests {\nuse std::env;\n}\n";
         assert_eq!(findings("chat-core/src/a.rs", text).len(), 1);
-        assert_eq!(findings("chat-runtime/src/a.rs", text), Vec::<String>::new());
-        assert_eq!(findings("chat-core/src/a/tests.rs", text), Vec::<String>::new());
+        assert_eq!(
+            findings("chat-runtime/src/a.rs", text),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            findings("chat-core/src/a/tests.rs", text),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
@@ -186,6 +253,9 @@ mod tests {
         let word = UNFINISHED[0];
         assert_eq!(findings("a.md", &format!("{word}: write this")).len(), 1);
         let call = UNFINISHED_RUST[0];
-        assert_eq!(findings("a.rs", &format!("//! A file.\nfn a() {{ {call}) }}\n")).len(), 1);
+        assert_eq!(
+            findings("a.rs", &format!("//! A file.\nfn a() {{ {call}) }}\n")).len(),
+            1
+        );
     }
 }
