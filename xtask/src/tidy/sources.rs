@@ -108,7 +108,7 @@ impl SourceFile {
             .next()
             .unwrap_or_default()
             .trim_end_matches(".rs");
-        if self.path.contains("/tests/") || name == "tests" || name.ends_with("_tests") {
+        if self.path.contains("/tests/") || name.ends_with("tests") {
             return 0;
         }
         let lines: Vec<&str> = self.text.lines().map(str::trim).collect();
