@@ -19,7 +19,7 @@ use crate::process;
 use crate::workspace::Workspace;
 
 const QUESTION: &str = "What is a journal, in one sentence?";
-const FOLLOW_UP: &str = "And why would one keep it?";
+const FOLLOW_UP: &str = "Give me one reason to keep one.";
 
 /// Two questions to the server that the environment names, else to a model of our own.
 pub(crate) fn run(workspace: &Workspace, question: Option<&str>) -> Result<()> {
