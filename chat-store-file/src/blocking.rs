@@ -1,0 +1,22 @@
+//! Blocking work on tokio's pool. Nothing here ever waits on it for another's work, so that the pool can't run dry of holders.
+
+use chat_core::StoreError;
+use tokio::task::{JoinError, spawn_blocking};
+
+/// Runs blocking work. Dropping the future does not stop work that has begun.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(unfinished(&error)))
+}
+
+/// The error of work that did not end: its runtime is shutting down, or it panicked, which is a bug.
+pub(crate) fn unfinished(error: &JoinError) -> StoreError {
+    StoreError::backend(if error.is_panic() {
+        "the file store panicked; please report it"
+    } else {
+        "the async runtime is shutting down"
+    })
+}

@@ -1,0 +1,240 @@
+//! The hold on a session (law S5): an OS lock on a file beside its journal, behind a second one, the turnstile, that keeps
+//! processes from starving each other, behind a queue within this store. No thread ever waits for a lock.
+
+use std::{
+    collections::HashMap,
+    fs::{File, TryLockError},
+    io,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use chat_core::{SessionId, StoreError};
+use tokio::sync::OwnedMutexGuard;
+
+use crate::{
+    blocking::blocking,
+    journal::Tail,
+    name::Paths,
+    system::{self, Access, Existing},
+};
+
+/// One session as this store knows it. Its lock is the queue: tokio's mutex is first come, first served.
+type Session = Arc<tokio::sync::Mutex<Option<Tail>>>;
+
+/// The front of a session's queue in this store, and what the store remembers of the journal.
+pub(crate) type Front = OwnedMutexGuard<Option<Tail>>;
+
+/// How many idle sessions are remembered before all of them are forgotten; a forgotten one is read in full once more.
+const REMEMBERED: usize = 1 << 16;
+
+/// The sessions of one store: who is queued here, and where each journal was last known to end.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    sessions: Mutex<HashMap<SessionId, Session>>,
+}
+
+impl Sessions {
+    /// Waits for the front of a session's queue. Dropping the future gives up the place.
+    pub(crate) async fn queue(&self, session: &SessionId) -> Front {
+        let session = self.entry(session);
+        session.lock_owned().await
+    }
+
+    /// The front of a queue that nobody of this store is in; `None` where someone is.
+    pub(crate) fn alone(&self, session: &SessionId) -> Option<Front> {
+        self.entry(session).try_lock_owned().ok()
+    }
+
+    /// Where a journal was last known to end, unless its holder is at it.
+    pub(crate) fn tail(&self, session: &SessionId) -> Option<Tail> {
+        let session = self.lock().get(session)?.clone();
+        session.try_lock().ok()?.clone()
+    }
+
+    /// Forgets a session that is not there, unless someone still waits to be told so.
+    pub(crate) fn forget(&self, session: &SessionId) {
+        let mut sessions = self.lock();
+        if sessions
+            .get(session)
+            .is_some_and(|session| Arc::strong_count(session) == 1)
+        {
+            sessions.remove(session);
+        }
+    }
+
+    fn entry(&self, session: &SessionId) -> Session {
+        let mut sessions = self.lock();
+        if let Some(known) = sessions.get(session) {
+            return known.clone();
+        }
+        if sessions.len() >= REMEMBERED {
+            // A count of one is the map's own: nobody holds or waits.
+            sessions.retain(|_, session| Arc::strong_count(session) > 1);
+        }
+        sessions.entry(session.clone()).or_default().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Session>> {
+        // Nothing that is done under the lock can leave it half done.
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The hold. Dropping it lets go: the lock is the open file's, and goes with it, also when the process is killed.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    lock: File,
+}
+
+impl Hold {
+    /// Whether the locked file is still the one at its path; where it is not, someone else may hold the session.
+    pub(crate) fn is_ours(&self, paths: &Paths) -> bool {
+        is_at(&self.lock, &paths.lock()).unwrap_or(false)
+    }
+
+    /// Removes the lock files of a session that is gone. Who waits for them finds that out, and looks again.
+    pub(crate) fn remove_files(&self, paths: &Paths) -> io::Result<()> {
+        system::remove(&paths.turnstile())?;
+        system::remove(&paths.lock())
+    }
+}
+
+/// Takes the hold for the front of a queue, then runs `then` on the same blocking thread. Dropping the future gives up the place; a
+/// `then` that has begun ends first, and lets go of whatever it returns.
+///
+/// `then` gets `None` where there is no such session.
+pub(crate) async fn acquire<T: Send + 'static>(
+    paths: Paths,
+    front: Front,
+    then: impl FnOnce(Option<Hold>, Front) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let mut waiting = Waiting {
+        paths,
+        front,
+        then,
+        turnstile: None,
+    };
+    let mut backoff = Backoff::new();
+    loop {
+        let had_turn = waiting.turnstile.is_some();
+        match blocking(move || waiting.attempt()).await? {
+            Attempt::Done(done) => return Ok(done),
+            Attempt::Again(again) => waiting = again,
+        }
+        if !had_turn && waiting.turnstile.is_some() {
+            // Only the holder is before us now.
+            backoff = Backoff::new();
+        }
+        tokio::time::sleep(backoff.next()).await;
+    }
+}
+
+/// One waiter, between two attempts.
+struct Waiting<F> {
+    paths: Paths,
+    front: Front,
+    then: F,
+    /// Locked once this waiter is the next one of all processes.
+    turnstile: Option<File>,
+}
+
+enum Attempt<T, F> {
+    Done(T),
+    Again(Waiting<F>),
+}
+
+impl<F> Waiting<F> {
+    fn attempt<T>(mut self) -> Result<Attempt<T, F>, StoreError>
+    where
+        F: FnOnce(Option<Hold>, Front) -> Result<T, StoreError>,
+    {
+        if !self.journal_exists()? {
+            return (self.then)(None, self.front).map(Attempt::Done);
+        }
+        if self.turnstile.is_none() {
+            self.turnstile = try_lock(&self.paths.turnstile())?;
+        }
+        let Some(_turnstile) = &self.turnstile else {
+            return Ok(Attempt::Again(self));
+        };
+        let Some(lock) = try_lock(&self.paths.lock())? else {
+            return Ok(Attempt::Again(self));
+        };
+        let hold = Hold { lock };
+        if !self.journal_exists()? {
+            // Deleted in the meantime: the files locked now may be new ones, and nobody else will remove them.
+            let _ = hold.remove_files(&self.paths);
+            return (self.then)(None, self.front).map(Attempt::Done);
+        }
+        drop(self.turnstile.take());
+        (self.then)(Some(hold), self.front).map(Attempt::Done)
+    }
+
+    fn journal_exists(&self) -> Result<bool, StoreError> {
+        let path = self.paths.journal();
+        match system::path_id(&path) {
+            Ok(id) => Ok(id.is_some()),
+            Err(error) => Err(StoreError::from_io("look at", path, error)),
+        }
+    }
+}
+
+/// Whether anyone has the hold, in any process.
+pub(crate) fn is_held(paths: &Paths) -> Result<bool, StoreError> {
+    let path = paths.lock();
+    let Some(lock) = system::open(&path, Access::Read)? else {
+        return Ok(false);
+    };
+    // Shared: two who ask don't take each other for holders. One who wants the hold in this moment tries again in the next.
+    match lock.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(StoreError::from_io("lock", path, error)),
+    }
+}
+
+/// Locks the file at a path, created where it is not there; `None` where another has it.
+fn try_lock(path: &Path) -> Result<Option<File>, StoreError> {
+    // A file is replaced only when its session is deleted and created anew: twice in one moment is not seen.
+    for _ in 0..8 {
+        let file = system::create(path, Existing::Open)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => {
+                return Err(StoreError::from_io("lock", path, error));
+            }
+        }
+        if is_at(&file, path).map_err(|error| StoreError::from_io("look at", path, error))? {
+            return Ok(Some(file));
+        }
+    }
+    Ok(None)
+}
+
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    Ok(system::path_id(path)? == Some(system::file_id(file)?))
+}
+
+/// Waits that grow, each a little random so that two waiters don't keep meeting.
+struct Backoff {
+    next: Duration,
+}
+
+impl Backoff {
+    const CAP: Duration = Duration::from_millis(25);
+
+    fn new() -> Self {
+        Self {
+            next: Duration::from_millis(1),
+        }
+    }
+
+    fn next(&mut self) -> Duration {
+        let wait = self.next.mul_f64(0.5 + fastrand::f64() / 2.0);
+        self.next = (self.next * 2).min(Self::CAP);
+        wait
+    }
+}

@@ -1,0 +1,429 @@
+//! One journal, open for its holder: catching up with it, setting a torn tail aside, appending. All of it blocks, and none of
+//! it asks who holds the journal: whoever calls does.
+
+use std::{
+    fs::File,
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use chat_core::{
+    Appended, Durability, Entry, EntryId, Place, Seq, SessionId, StoreError, TornTail,
+};
+
+use crate::{
+    hold::Hold,
+    line::{MAX_LINE, seal, unseal},
+    lines::{At, Span},
+    name::Paths,
+    scan::{Position, Scan, Step},
+    system::{self, Access, Existing, FileId},
+};
+
+/// The last entry of a journal that this store made durable or found so. While it is still there, nothing before it has to be
+/// read again: a turn in a long session costs what one in a short session does.
+#[derive(Debug, Clone)]
+pub(crate) struct Tail {
+    file: FileId,
+    last: Span,
+    last_id: EntryId,
+    next: Seq,
+}
+
+impl Tail {
+    /// Where reading can go on, if the last entry is still where it was.
+    pub(crate) fn resume(&self, file: &File) -> Option<Position> {
+        let is_there = || -> io::Result<bool> {
+            if system::file_id(file)? != self.file || file.metadata()?.len() < self.last.end {
+                return Ok(false);
+            }
+            let line = read_span(file, self.last)?;
+            Ok(line.strip_suffix(b"\n").is_some_and(|line| {
+                unseal(line).is_ok_and(|entry| {
+                    entry.seq().next() == self.next && *entry.id() == self.last_id
+                })
+            }))
+        };
+        // What can't be read here is read from the start, where the error is told properly.
+        is_there().unwrap_or(false).then_some(Position {
+            offset: self.last.end,
+            next: self.next,
+        })
+    }
+
+    pub(crate) fn next(&self) -> Seq {
+        self.next
+    }
+}
+
+fn read_span(file: &File, span: Span) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    At::new(file, span.start)
+        .take(span.len())
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A journal's file, open for writing.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    session: SessionId,
+    paths: Paths,
+    path: PathBuf,
+    durability: Durability,
+    file: File,
+}
+
+/// What a journal was found to hold.
+pub(crate) struct Caught {
+    pub(crate) tail: Tail,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) torn: Option<TornTail>,
+}
+
+impl Journal {
+    /// Opens a journal; `None` where it is not there.
+    pub(crate) fn open(
+        session: &SessionId,
+        paths: &Paths,
+        durability: Durability,
+    ) -> Result<Option<Self>, StoreError> {
+        let path = paths.journal();
+        let Some(file) = system::open(&path, Access::Write)? else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            session: session.clone(),
+            paths: paths.clone(),
+            path,
+            durability,
+            file,
+        }))
+    }
+
+    /// Opens the same journal anew: what a failed write left on the old descriptor is not asked again.
+    pub(crate) fn reopen(&self) -> Result<Self, StoreError> {
+        Self::open(&self.session, &self.paths, self.durability)?.ok_or_else(|| self.lost())
+    }
+
+    /// Reads what there is from a place on, sets a torn tail aside, and makes sure of what nobody has made sure of yet.
+    ///
+    /// May be killed at any point and done again: a tail is copied before it is cut, and a last entry is rewritten as it is.
+    pub(crate) fn catch_up(&self, known: Option<&Tail>, from: Seq) -> Result<Caught, StoreError> {
+        let file = system::file_id(&self.file).map_err(|error| self.io("look at", error))?;
+        let resume = known.and_then(|known| Some((known, known.resume(&self.file)?)));
+        let start = match resume {
+            Some((known, position)) if from >= known.next => position,
+            Some(_) | None => Position::START,
+        };
+        let mut last = resume.map(|(known, _)| (known.last, known.last_id.clone()));
+        let mut next = start.next;
+        let (mut entries, mut torn) = (Vec::new(), None);
+
+        let mut scan = Scan::new(&self.file, &self.session, self.path.clone(), start);
+        loop {
+            match scan.step()? {
+                Step::Entry(entry, span) => {
+                    last = Some((span, entry.id().clone()));
+                    next = entry.seq().next();
+                    if entry.seq() >= from {
+                        entries.push(entry);
+                    }
+                }
+                Step::Torn(span) => {
+                    torn = Some(self.set_aside(span, next)?);
+                    break;
+                }
+                Step::End => break,
+            }
+        }
+        let (last, last_id) =
+            last.expect("a scan that ends well has seen an entry, or began behind one");
+        let durable = resume.map_or(0, |(known, _)| known.last.end);
+        if last.end > durable {
+            self.make_sure(last)?;
+        }
+        Ok(Caught {
+            tail: Tail {
+                file,
+                last,
+                last_id,
+                next,
+            },
+            entries,
+            torn,
+        })
+    }
+
+    /// Puts a torn tail into a file of its own, durable there before it is cut off here.
+    fn set_aside(&self, span: Span, seq: Seq) -> Result<TornTail, StoreError> {
+        let mut crc = 0;
+        let mut tail = At::new(&self.file, span.start).take(span.len());
+        let mut chunk = vec![0; 64 << 10];
+        loop {
+            match tail
+                .read(&mut chunk)
+                .map_err(|error| self.io("read", error))?
+            {
+                0 => break,
+                n => crc = crc32c::crc32c_append(crc, &chunk[..n]),
+            }
+        }
+        let aside = self.paths.torn(span.start, crc);
+        self.copy_aside(span, &aside)?;
+        self.file
+            .set_len(span.start)
+            .map_err(|error| self.io("cut the torn tail off", error))?;
+        if self.durability == Durability::Full {
+            self.file
+                .sync_all()
+                .map_err(|error| self.io("sync", error))?;
+        }
+        let place = Place {
+            line: Some(seq.0 + 1),
+            offset: Some(span.start),
+            seq: Some(seq),
+            path: Some(self.path.clone()),
+        };
+        Ok(TornTail {
+            place,
+            bytes: span.len(),
+            set_aside: Some(aside),
+        })
+    }
+
+    fn copy_aside(&self, span: Span, aside: &Path) -> Result<(), StoreError> {
+        let io = |error| StoreError::from_io("set a torn tail aside in", aside, error);
+        // A copy of the same name is of the same tail: one that was cut off in the middle is written anew.
+        let file = system::create(aside, Existing::Open)?;
+        file.set_len(0).map_err(io)?;
+        io::copy(
+            &mut At::new(&self.file, span.start).take(span.len()),
+            &mut &file,
+        )
+        .map_err(io)?;
+        if self.durability == Durability::Full {
+            file.sync_all().map_err(io)?;
+            system::sync_folder(&self.paths.folder).map_err(io)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the last entry again, in place and as it is. After a failed sync the page cache may show what the disk does not
+    /// have, and a second sync would have nothing to write: only a new write counts.
+    fn make_sure(&self, last: Span) -> Result<(), StoreError> {
+        if self.durability != Durability::Full {
+            return Ok(());
+        }
+        let again = || -> io::Result<()> {
+            let line = read_span(&self.file, last)?;
+            let mut written = 0;
+            while written < line.len() {
+                match system::write_at(&self.file, &line[written..], last.start + written as u64)? {
+                    0 => return Err(io::ErrorKind::WriteZero.into()),
+                    n => written += n,
+                }
+            }
+            system::sync_data(&self.file)
+        };
+        again().map_err(|error| self.io("make sure of the last entry of", error))
+    }
+
+    /// Writes an entry behind the last one. The tail moves only with `Written`.
+    pub(crate) fn append(&self, tail: &mut Tail, entry: &Entry) -> Appended {
+        if entry.seq() != tail.next {
+            return self.append_elsewhere(tail, entry);
+        }
+        let line = seal(entry);
+        if line.len() > MAX_LINE {
+            return self.misuse(format!(
+                "an entry of {} bytes is too long, the limit is {MAX_LINE}",
+                line.len()
+            ));
+        }
+        if let Err(error) = self.check_unchanged(tail) {
+            return Appended::NotWritten(error);
+        }
+        if let Err((written, error)) = self.write_line(&line, tail.last.end) {
+            let error = self.io("append to", error);
+            // Nothing of it reached the file, and the file shows it: else only recovery may touch what did.
+            return if written == 0 && self.check_unchanged(tail).is_ok() {
+                Appended::NotWritten(error)
+            } else {
+                Appended::Unknown(error)
+            };
+        }
+        if self.durability == Durability::Full
+            && let Err(error) = system::sync_data(&self.file)
+        {
+            return Appended::Unknown(self.io("sync", error));
+        }
+        tail.last = Span {
+            start: tail.last.end,
+            end: tail.last.end + line.len() as u64,
+        };
+        tail.last_id = entry.id().clone();
+        tail.next = entry.seq().next();
+        Appended::Written
+    }
+
+    /// One write of the whole line; what a short write left over is tried once more, to be told why.
+    fn write_line(&self, line: &[u8], offset: u64) -> Result<(), (usize, io::Error)> {
+        let mut written = 0;
+        while written < line.len() {
+            match system::write_at(&self.file, &line[written..], offset + written as u64) {
+                Ok(0) => return Err((written, io::ErrorKind::WriteZero.into())),
+                Ok(n) => written += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err((written, error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The same entry sent again is written once (law S1); any other has the wrong place.
+    fn append_elsewhere(&self, tail: &Tail, entry: &Entry) -> Appended {
+        let place = entry.seq();
+        if place > tail.next {
+            return self.misuse(format!(
+                "entry {place} can't be written where entry {} belongs",
+                tail.next
+            ));
+        }
+        let mut scan = Scan::new(
+            &self.file,
+            &self.session,
+            self.path.clone(),
+            Position::START,
+        );
+        loop {
+            match scan.step() {
+                Ok(Step::Entry(there, _)) if there.seq() < place => {}
+                Ok(Step::Entry(there, _)) if there.is_same(entry) => return Appended::Written,
+                Ok(Step::Entry(..)) => {
+                    return self.misuse(format!("another entry has place {place} already"));
+                }
+                Ok(Step::Torn(_) | Step::End) => return Appended::NotWritten(self.lost()),
+                Err(error) => return Appended::NotWritten(error),
+            }
+        }
+    }
+
+    /// Whether the journal is still the file at its path and ends where its holder left it.
+    fn check_unchanged(&self, tail: &Tail) -> Result<(), StoreError> {
+        let there = system::path_id(&self.path).map_err(|error| self.io("look at", error))?;
+        let length = self
+            .file
+            .metadata()
+            .map_err(|error| self.io("look at", error))?
+            .len();
+        if there == Some(tail.file) && length == tail.last.end {
+            Ok(())
+        } else {
+            Err(self.lost())
+        }
+    }
+
+    fn lost(&self) -> StoreError {
+        StoreError::Lost {
+            session: self.session.clone(),
+            path: self.path.clone(),
+        }
+    }
+
+    fn misuse(&self, what: String) -> Appended {
+        Appended::NotWritten(StoreError::Misuse {
+            session: self.session.clone(),
+            what: what.into(),
+        })
+    }
+
+    fn io(&self, action: &'static str, error: io::Error) -> StoreError {
+        StoreError::from_io(action, &self.path, error)
+    }
+}
+
+/// Creates a journal: all of its first entries, durable, or nothing (law S7). Whoever looks sees it whole or not at all.
+pub(crate) fn create(
+    session: &SessionId,
+    paths: &Paths,
+    durability: Durability,
+    entries: &[Entry],
+) -> Result<(), StoreError> {
+    let path = paths.journal();
+    let misuse = |what: std::sync::Arc<str>| StoreError::Misuse {
+        session: session.clone(),
+        what,
+    };
+    let taken = || StoreError::Taken {
+        session: session.clone(),
+    };
+    let io = |error| StoreError::from_io("create", &path, error);
+    let mut expected = Seq::ZERO;
+    for entry in entries {
+        crate::scan::check_place(entry, expected).map_err(misuse)?;
+        expected = expected.next();
+    }
+    if entries.is_empty() {
+        return Err(misuse("a journal begins with session.created".into()));
+    }
+    if system::path_id(&path).map_err(io)?.is_some() {
+        return Err(taken());
+    }
+    let temporary = paths.temporary();
+    let write = || -> Result<(), StoreError> {
+        let file = system::create(&temporary, Existing::Refuse)?;
+        let mut writer = io::BufWriter::new(&file);
+        for entry in entries {
+            let line = seal(entry);
+            if line.len() > MAX_LINE {
+                return Err(misuse(
+                    format!(
+                        "an entry of {} bytes is too long, the limit is {MAX_LINE}",
+                        line.len()
+                    )
+                    .into(),
+                ));
+            }
+            writer.write_all(&line).map_err(io)?;
+        }
+        writer.flush().map_err(io)?;
+        drop(writer);
+        if durability == Durability::Full {
+            file.sync_all().map_err(io)?;
+        }
+        // A link, since it refuses a taken name where a rename replaces it.
+        std::fs::hard_link(&temporary, &path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => taken(),
+            _ => io(error),
+        })
+    };
+    let written = write();
+    // Its own name has served, whatever came of it; one that can't be removed is listed by nobody.
+    let _ = std::fs::remove_file(&temporary);
+    written?;
+    if durability == Durability::Full {
+        system::sync_folder(&paths.folder)
+            .map_err(|error| StoreError::from_io("sync", &paths.folder, error))?;
+    }
+    Ok(())
+}
+
+/// Removes a session's files, for the holder. Torn tails go first, since they hold what was said too: killed in between, the
+/// session is still there and can be deleted again. The lock files go last.
+pub(crate) fn remove(paths: &Paths, hold: &Hold) -> Result<(), StoreError> {
+    let io = |error| StoreError::from_io("delete from", &paths.folder, error);
+    for file in std::fs::read_dir(&paths.folder).map_err(io)? {
+        let file = file.map_err(io)?;
+        if file
+            .file_name()
+            .to_str()
+            .is_some_and(|name| paths.is_torn(name))
+        {
+            system::remove(&file.path()).map_err(io)?;
+        }
+    }
+    system::remove(&paths.journal()).map_err(io)?;
+    system::sync_folder(&paths.folder).map_err(io)?;
+    hold.remove_files(paths).map_err(io)
+}

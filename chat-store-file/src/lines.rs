@@ -1,0 +1,112 @@
+//! The lines of a journal's file as bytes, one at a time, from any offset. Says where lines end and nothing of what they mean;
+//! never holds more than one line in memory.
+
+use std::{
+    borrow::Borrow,
+    fs::File,
+    io::{self, BufRead as _, BufReader, Read},
+};
+
+use crate::{line::MAX_LINE, system};
+
+/// A file read from an offset on. It has a cursor of its own, so that writing to the same open file does not move it.
+#[derive(Debug)]
+pub(crate) struct At<F> {
+    file: F,
+    offset: u64,
+}
+
+impl<F> At<F> {
+    pub(crate) fn new(file: F, offset: u64) -> Self {
+        Self { file, offset }
+    }
+}
+
+impl<F: Borrow<File>> Read for At<F> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = system::read_at(self.file.borrow(), bytes, self.offset)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
+
+/// Lines, from an offset on.
+#[derive(Debug)]
+pub(crate) struct Lines<F> {
+    reader: BufReader<At<F>>,
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+/// Where a line is, newline included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl Span {
+    pub(crate) fn len(self) -> u64 {
+        self.end - self.start
+    }
+}
+
+/// What comes next in a file.
+#[derive(Debug)]
+pub(crate) enum Line<'a> {
+    /// A line that ends in a newline, given without it.
+    Whole(Span, &'a [u8]),
+    /// A line that ends in a newline and is longer than any that was ever written.
+    TooLong(Span),
+    /// What stands behind the last newline.
+    Cut(Span),
+    /// The end, right behind a newline or in an empty file.
+    End,
+}
+
+impl<F: Borrow<File>> Lines<F> {
+    pub(crate) fn new(file: F, offset: u64) -> Self {
+        Self {
+            reader: BufReader::with_capacity(64 << 10, At::new(file, offset)),
+            offset,
+            bytes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> io::Result<Line<'_>> {
+        self.bytes.clear();
+        let mut span = Span {
+            start: self.offset,
+            end: self.offset,
+        };
+        loop {
+            let chunk = match self.reader.fill_buf() {
+                Ok(chunk) => chunk,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let newline = chunk.iter().position(|b| *b == b'\n');
+            let taken = newline.map_or(chunk.len(), |at| at + 1);
+            let at_end = chunk.is_empty();
+            // Bytes past the limit are counted and forgotten: a hole may be as long as the disk.
+            let room = (MAX_LINE + 1).saturating_sub(self.bytes.len());
+            self.bytes.extend_from_slice(&chunk[..taken.min(room)]);
+            self.reader.consume(taken);
+            span.end += taken as u64;
+            self.offset = span.end;
+            if newline.is_some() {
+                return Ok(match self.bytes.strip_suffix(b"\n") {
+                    Some(line) if span.len() <= MAX_LINE as u64 => Line::Whole(span, line),
+                    Some(_) | None => Line::TooLong(span),
+                });
+            }
+            if at_end {
+                return Ok(if span.len() == 0 {
+                    Line::End
+                } else {
+                    Line::Cut(span)
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! How a session's id becomes a file name and back. Two ids never share a name, on any file system; no other file is taken
+//! for a journal.
+
+use std::path::{Path, PathBuf};
+
+use chat_core::SessionId;
+use data_encoding::BASE32_DNSSEC as BASE32;
+
+/// How a journal's file name ends.
+pub(crate) const JOURNAL: &str = ".jsonl";
+
+/// Where the files of one session are.
+#[derive(Debug, Clone)]
+pub(crate) struct Paths {
+    pub(crate) folder: PathBuf,
+    stem: String,
+}
+
+impl Paths {
+    pub(crate) fn new(folder: &Path, session: &SessionId) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            stem: stem(session),
+        }
+    }
+
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.with(JOURNAL)
+    }
+
+    /// Locked by whoever has the hold.
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.with(".lock")
+    }
+
+    /// Locked by whoever is next: the turnstile.
+    pub(crate) fn turnstile(&self) -> PathBuf {
+        self.with(".turn")
+    }
+
+    /// A journal that is being created: nothing that a list shows.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.with(&format!(".tmp-{:016x}", fastrand::u64(..)))
+    }
+
+    /// Where a torn tail is put. The same tail gets the same name, so that setting it aside twice leaves one file.
+    pub(crate) fn torn(&self, offset: u64, crc: u32) -> PathBuf {
+        self.with(&format!("{TORN}{offset}-{crc:08x}"))
+    }
+
+    /// Whether a file name is that of a torn tail of this session.
+    pub(crate) fn is_torn(&self, name: &str) -> bool {
+        let Some((offset, crc)) = name
+            .strip_prefix(&self.stem)
+            .and_then(|rest| rest.strip_prefix(TORN))
+            .and_then(|rest| rest.split_once('-'))
+        else {
+            return false;
+        };
+        !offset.is_empty()
+            && offset.bytes().all(|b| b.is_ascii_digit())
+            && crc.len() == 8
+            && crc.bytes().all(|b| b.is_ascii_hexdigit())
+    }
+
+    fn with(&self, suffix: &str) -> PathBuf {
+        self.folder.join(format!("{}{suffix}", self.stem))
+    }
+}
+
+const TORN: &str = ".torn-";
+
+/// Plain ids stand as they are, so that a person finds them; all others are `=` and the base32hex of their bytes, since file
+/// systems that fold case or normalize Unicode would take two of them for one.
+fn stem(session: &SessionId) -> String {
+    let id = session.as_str();
+    if is_plain(id) {
+        id.to_owned()
+    } else {
+        format!("={}", BASE32.encode(id.as_bytes()))
+    }
+}
+
+/// The session whose journal has this file name; `None` where it is no journal's.
+pub(crate) fn session_of(file_name: &str) -> Option<SessionId> {
+    let name = file_name.strip_suffix(JOURNAL)?;
+    let session = match name.strip_prefix('=') {
+        Some(code) => {
+            let bytes = BASE32.decode(code.as_bytes()).ok()?;
+            SessionId::parse(std::str::from_utf8(&bytes).ok()?).ok()?
+        }
+        None => SessionId::parse(name).ok()?,
+    };
+    // Base32 reads what it never writes (capitals, say), and a plain id may be spelled in code: one name per session.
+    (stem(&session) == name).then_some(session)
+}
+
+fn is_plain(id: &str) -> bool {
+    id.bytes()
+        .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-'))
+        && !id.starts_with('.')
+        && !is_reserved(id)
+}
+
+/// The names Windows keeps for devices, with whatever ending.
+fn is_reserved(id: &str) -> bool {
+    let base = id.split('.').next().unwrap_or(id);
+    match base {
+        "con" | "prn" | "aux" | "nul" => true,
+        _ => {
+            base.len() == 4
+                && (base.starts_with("com") || base.starts_with("lpt"))
+                && base.ends_with(|c: char| c.is_ascii_digit())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s4_every_id_has_a_name_of_its_own_and_comes_back_from_it() {
+        let long = "é".repeat(64);
+        let ids = [
+            "01jd3k",
+            "a",
+            "A",
+            "ä",
+            "a\u{308}",
+            "con",
+            "con.x",
+            "CON",
+            "com1",
+            "com",
+            "a.jsonl",
+            "a.lock",
+            ".hidden",
+            "...",
+            "=a",
+            "a b",
+            "a:b",
+            "-x",
+            "_",
+            "user@example.org",
+            "a.torn-1-deadbeef",
+            long.as_str(),
+        ];
+        let mut names = Vec::new();
+        for id in ids {
+            let id = SessionId::parse(id).unwrap();
+            let name = format!("{}{JOURNAL}", stem(&id));
+            assert_eq!(session_of(&name).as_ref(), Some(&id), "{name}");
+            assert!(
+                name.len() + ".torn-12345678901234567890-00000000".len() < 255,
+                "{name}"
+            );
+            names.push(name.to_lowercase());
+        }
+        names.sort();
+        names.dedup();
+        assert_eq!(
+            names.len(),
+            ids.len(),
+            "two ids share a name where case is folded"
+        );
+    }
+
+    #[test]
+    fn s6_files_that_are_no_journals_are_not_taken_for_them() {
+        for name in [
+            "A.jsonl",
+            ".jsonl",
+            "..jsonl",
+            ".x.jsonl",
+            "con.jsonl",
+            "a b.jsonl",
+            "=.jsonl",
+            "=C5.jsonl",
+            "=c4.jsonl",
+            "a.lock",
+            "a.turn",
+            "a.tmp-0123456789abcdef",
+            "a.torn-1-00000000",
+            "a.jsonl.bak",
+            "notes.txt",
+        ] {
+            assert_eq!(session_of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_torn_tails_of_this_very_session_are_its_own() {
+        let paths = Paths::new(Path::new("/x"), &SessionId::parse("a").unwrap());
+        let torn = paths.torn(17, 0xdead_beef);
+        assert!(paths.is_torn(torn.file_name().unwrap().to_str().unwrap()));
+        for name in [
+            "a.torn-17-deadbeef.jsonl",
+            "ab.torn-17-deadbeef",
+            "a.torn-17",
+            "a.torn--deadbeef",
+            "a.jsonl",
+        ] {
+            assert!(!paths.is_torn(name), "{name}");
+        }
+    }
+}

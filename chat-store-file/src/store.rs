@@ -1,0 +1,279 @@
+//! The store: a folder, and who is queued for which of its sessions. Each operation is one piece of blocking work on tokio's
+//! pool; nothing runs in between.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use chat_core::{
+    Acquired, Capabilities, Durability, Entry, HoldRelease, JournalPart, ListRequest, Salvaged,
+    Seq, SessionId, SessionPage, Store, StoreError,
+};
+use futures_util::{
+    future::BoxFuture,
+    stream::{self, BoxStream, StreamExt as _},
+};
+
+use crate::{
+    blocking::blocking,
+    hold::{self, Hold, Sessions},
+    journal::{self, Caught, Journal},
+    list,
+    name::Paths,
+    reading, salvage, system,
+    writer::{FileWriter, Held},
+};
+
+/// A store of one JSONL file per session in a folder. Clones are the same store.
+///
+/// Its futures have to be polled within a tokio runtime whose time driver is enabled. Any number of processes, and any number
+/// of stores in one process, may open the same folder: a session has one holder among all of them.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let folder = folder.path().join(".chat");
+/// use chat_core::{ListRequest, Store};
+/// use chat_store_file::FileStore;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let store = FileStore::open(&folder)?;
+/// assert!(store.list(ListRequest::default()).await?.sessions.is_empty());
+/// # Ok::<(), chat_core::StoreError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    folder: PathBuf,
+    durability: Durability,
+    sessions: Sessions,
+}
+
+/// How a [`FileStore`] is to be opened.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// use chat_core::{Durability, Store};
+/// use chat_store_file::FileStore;
+///
+/// let store = FileStore::options().durability(Durability::Os).open(folder.path())?;
+/// assert_eq!(store.capabilities().durability, Durability::Os);
+/// # Ok::<(), chat_core::StoreError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use = "nothing is opened before `open`"]
+pub struct FileStoreOptions {
+    durability: Durability,
+}
+
+impl FileStoreOptions {
+    /// What "durable" is to mean. [`Durability::Full`] unless set. There is no file store in memory: [`Durability::Memory`] is
+    /// refused by [`open`](Self::open).
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Opens the store in a folder, which is created where it is not there (readable by its owner only). Reads nothing in it.
+    ///
+    /// # Errors
+    /// [`StoreError::Foreign`] where something else than a folder stands there, a link to one among them; else what the system
+    /// said.
+    pub fn open(self, folder: impl AsRef<Path>) -> Result<FileStore, StoreError> {
+        let durability = match self.durability {
+            durability @ (Durability::Full | Durability::Os) => durability,
+            Durability::Memory => {
+                return Err(StoreError::backend(
+                    "a file store writes to a disk; use MemoryStore to keep sessions in memory",
+                ));
+            }
+        };
+        let folder = folder.as_ref();
+        let io = |action| move |error| StoreError::from_io(action, folder, error);
+        match std::fs::symlink_metadata(folder) {
+            Ok(found) if found.is_dir() => {}
+            Ok(found) if found.is_symlink() => {
+                return Err(system::foreign(
+                    folder,
+                    "a symbolic link; open the folder it leads to",
+                ));
+            }
+            Ok(_) => return Err(system::foreign(folder, "not a folder")),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                system::create_folder(folder).map_err(io("create"))?;
+            }
+            Err(error) => return Err(io("open")(error)),
+        }
+        // Absolute, so that the store stays where it is when the process changes its folder.
+        let folder = std::path::absolute(folder).map_err(io("open"))?;
+        Ok(FileStore {
+            inner: Arc::new(Inner {
+                folder,
+                durability,
+                sessions: Sessions::default(),
+            }),
+        })
+    }
+}
+
+impl FileStore {
+    /// Opens the store in a folder with [`Durability::Full`]: short for [`options`](Self::options) and
+    /// [`open`](FileStoreOptions::open).
+    ///
+    /// # Errors
+    /// See [`FileStoreOptions::open`].
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::options().open(folder)
+    }
+
+    /// Options to open a store with.
+    pub fn options() -> FileStoreOptions {
+        FileStoreOptions::default()
+    }
+
+    /// The folder, as an absolute path.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.inner.folder
+    }
+
+    /// Where a session's journal is, whether or not there is one.
+    #[must_use]
+    pub fn journal_path(&self, session: &SessionId) -> PathBuf {
+        self.paths(session).journal()
+    }
+
+    fn paths(&self, session: &SessionId) -> Paths {
+        Paths::new(&self.inner.folder, session)
+    }
+}
+
+impl Store for FileStore {
+    fn create(
+        &self,
+        session: &SessionId,
+        entries: Vec<Entry>,
+    ) -> BoxFuture<'static, Result<(), StoreError>> {
+        let (session, paths, durability) =
+            (session.clone(), self.paths(session), self.inner.durability);
+        Box::pin(blocking(move || {
+            journal::create(&session, &paths, durability, &entries)
+        }))
+    }
+
+    fn read(
+        &self,
+        session: &SessionId,
+        from: Seq,
+    ) -> BoxStream<'static, Result<JournalPart, StoreError>> {
+        let (session, paths, inner) = (session.clone(), self.paths(session), self.inner.clone());
+        // What is known of the journal is asked when reading begins.
+        stream::once(async move {
+            let known = inner.sessions.tail(&session);
+            reading::stream(reading::Request {
+                session,
+                paths,
+                from,
+                known,
+            })
+        })
+        .flatten()
+        .boxed()
+    }
+
+    fn acquire(
+        &self,
+        session: &SessionId,
+        from: Seq,
+    ) -> BoxFuture<'static, Result<Acquired, StoreError>> {
+        let (session, paths, inner) = (session.clone(), self.paths(session), self.inner.clone());
+        Box::pin(async move {
+            let front = inner.sessions.queue(&session).await;
+            let durability = inner.durability;
+            let open = {
+                let (session, paths) = (session.clone(), paths.clone());
+                move |hold: Option<Hold>, front: hold::Front| {
+                    let missing = || StoreError::Missing {
+                        session: session.clone(),
+                    };
+                    let hold = hold.ok_or_else(missing)?;
+                    let journal =
+                        Journal::open(&session, &paths, durability)?.ok_or_else(missing)?;
+                    let Caught {
+                        tail,
+                        entries,
+                        torn,
+                    } = journal.catch_up(front.as_ref(), from)?;
+                    let held = Held::new(journal, hold, tail, front, paths, session);
+                    Ok(Acquired {
+                        writer: Box::new(FileWriter::new(held)),
+                        entries,
+                        torn,
+                    })
+                }
+            };
+            let acquired = hold::acquire(paths, front, open).await;
+            if matches!(acquired, Err(StoreError::Missing { .. })) {
+                inner.sessions.forget(&session);
+            }
+            acquired
+        })
+    }
+
+    fn list(&self, page: ListRequest) -> BoxFuture<'static, Result<SessionPage, StoreError>> {
+        let inner = self.inner.clone();
+        Box::pin(blocking(move || list::page(&inner.folder, &page)))
+    }
+
+    fn delete(&self, session: &SessionId) -> BoxFuture<'static, Result<(), StoreError>> {
+        let (session, paths, inner) = (session.clone(), self.paths(session), self.inner.clone());
+        Box::pin(async move {
+            let Some(front) = inner.sessions.alone(&session) else {
+                return Err(StoreError::Busy { session });
+            };
+            let remove = {
+                let (session, paths) = (session.clone(), paths.clone());
+                move |hold: Option<Hold>, mut front: hold::Front| {
+                    let hold = hold.ok_or(StoreError::Missing { session })?;
+                    *front = None;
+                    journal::remove(&paths, &hold)
+                }
+            };
+            let removed = hold::acquire(paths, front, remove).await;
+            inner.sessions.forget(&session);
+            removed
+        })
+    }
+
+    fn is_held(&self, session: &SessionId) -> BoxFuture<'static, Result<bool, StoreError>> {
+        let (session, paths) = (session.clone(), self.paths(session));
+        Box::pin(blocking(move || {
+            if hold::is_held(&paths)? {
+                return Ok(true);
+            }
+            let path = paths.journal();
+            match system::path_id(&path) {
+                Ok(Some(_)) => Ok(false),
+                Ok(None) => Err(StoreError::Missing { session }),
+                Err(error) => Err(StoreError::from_io("look at", path, error)),
+            }
+        }))
+    }
+
+    fn salvage(
+        &self,
+        session: &SessionId,
+    ) -> BoxFuture<'static, Result<Vec<Salvaged>, StoreError>> {
+        let (session, paths) = (session.clone(), self.paths(session));
+        Box::pin(blocking(move || salvage::salvage(&session, &paths)))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::persistent(self.inner.durability, HoldRelease::AtOnce)
+    }
+}

@@ -1,0 +1,86 @@
+//! Unix: modes, `O_NOFOLLOW`, device and inode.
+
+use std::{
+    fs::{DirBuilder, File, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _},
+    path::Path,
+};
+
+use rustix::{fs::OFlags, io::Errno};
+
+use super::{Access, Existing};
+
+/// Which file a file is, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+pub(super) fn open(path: &Path, access: Access) -> io::Result<File> {
+    options().write(access == Access::Write).open(path)
+}
+
+pub(super) fn create(path: &Path, existing: Existing) -> io::Result<File> {
+    options()
+        .write(true)
+        .create(true)
+        .create_new(existing == Existing::Refuse)
+        .mode(0o600)
+        .open(path)
+}
+
+fn options() -> OpenOptions {
+    // Close-on-exec is the standard library's own default. Without O_NONBLOCK a pipe of a journal's name would block for ever;
+    // plain files don't know the flag.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits().cast_signed());
+    options
+}
+
+pub(super) fn is_link_error(error: &io::Error) -> bool {
+    // Linux and macOS say ELOOP, FreeBSD EMLINK.
+    [Errno::LOOP, Errno::MLINK]
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+pub(crate) fn file_id(file: &File) -> io::Result<FileId> {
+    let metadata = file.metadata()?;
+    Ok(FileId {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+    })
+}
+
+/// Which file is at a path; `None` where there is none.
+pub(crate) fn path_id(path: &Path) -> io::Result<Option<FileId>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(FileId {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        })),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Creates a folder and those above it, private to their owner.
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Makes names that were added or removed durable.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+pub(super) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    file.write_at(bytes, offset)
+}
+
+pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.read_at(bytes, offset)
+}

@@ -1,0 +1,169 @@
+//! The writer that a hold on a journal is lent as. Its work goes on when nobody awaits it any more, and the hold is let go of
+//! only when that has ended (law S2).
+
+use std::sync::Arc;
+
+use chat_core::{Appended, Entry, JournalWriter, Recovered, Seq, SessionId, StoreError};
+use futures_util::future::BoxFuture;
+use tokio::{sync::Mutex, task::spawn_blocking};
+
+use crate::{
+    blocking::{blocking, unfinished},
+    hold::{Front, Hold},
+    journal::{Caught, Journal, Tail},
+    name::Paths,
+};
+
+/// What a holder has. The fields are dropped in this order: the lock is free before this store's next in line looks at it.
+pub(crate) struct Held {
+    journal: Journal,
+    hold: Hold,
+    tail: Tail,
+    front: Front,
+    paths: Paths,
+    session: SessionId,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Known to be durable, whatever happened after it: the next holder begins there.
+        *self.front = Some(self.tail.clone());
+    }
+}
+
+impl Held {
+    pub(crate) fn new(
+        journal: Journal,
+        hold: Hold,
+        tail: Tail,
+        front: Front,
+        paths: Paths,
+        session: SessionId,
+    ) -> Self {
+        Self {
+            journal,
+            hold,
+            tail,
+            front,
+            paths,
+            session,
+        }
+    }
+
+    fn append(&mut self, entry: &Entry) -> Appended {
+        if !self.hold.is_ours(&self.paths) {
+            return Appended::Fenced;
+        }
+        self.journal.append(&mut self.tail, entry)
+    }
+
+    fn recover(&mut self, from: Seq) -> Result<Recovered, StoreError> {
+        if !self.hold.is_ours(&self.paths) {
+            return Err(StoreError::HoldLost {
+                session: self.session.clone(),
+            });
+        }
+        let journal = self.journal.reopen()?;
+        let Caught {
+            tail,
+            entries,
+            torn,
+        } = journal.catch_up(Some(&self.tail), from)?;
+        (self.journal, self.tail) = (journal, tail);
+        Ok(Recovered { entries, torn })
+    }
+}
+
+/// A [`JournalWriter`] over one journal file.
+pub(crate) struct FileWriter {
+    session: SessionId,
+    /// `None` once it is let go of. Locked by the blocking work that is under way, which a dropped future leaves alone.
+    held: Arc<Mutex<Option<Held>>>,
+    /// Whether only `recover` may come next.
+    unknown: bool,
+}
+
+impl FileWriter {
+    pub(crate) fn new(held: Held) -> Self {
+        Self {
+            session: held.session.clone(),
+            held: Arc::new(Mutex::new(Some(held))),
+            unknown: false,
+        }
+    }
+
+    async fn write(&mut self, entry: Entry, release: Release) -> Appended {
+        if self.unknown {
+            return Appended::NotWritten(self.misuse("the write before is unknown: recover first"));
+        }
+        let mut held = self.held.clone().lock_owned().await;
+        if held.is_none() {
+            return Appended::NotWritten(self.misuse("its hold was let go of with its last entry"));
+        }
+        // Unknown until answered: so a dropped future leaves it.
+        self.unknown = true;
+        let work = spawn_blocking(move || {
+            let Some(writer) = held.as_mut() else {
+                unreachable!("checked under the same lock")
+            };
+            let answer = writer.append(&entry);
+            (answer, held)
+        });
+        let answer = match work.await {
+            Ok((answer, mut held)) => {
+                // Not by the work itself: where nobody took the answer, recovery needs the hold.
+                if let (Appended::Written, Release::WithWritten) = (&answer, release) {
+                    *held = None;
+                }
+                answer
+            }
+            Err(error) => Appended::Unknown(unfinished(&error)),
+        };
+        self.unknown = matches!(answer, Appended::Unknown(_));
+        answer
+    }
+
+    fn misuse(&self, what: &str) -> StoreError {
+        StoreError::Misuse {
+            session: self.session.clone(),
+            what: what.into(),
+        }
+    }
+}
+
+/// Whether a write lets go of the hold.
+#[derive(Debug, Clone, Copy)]
+enum Release {
+    Never,
+    WithWritten,
+}
+
+impl JournalWriter for FileWriter {
+    fn append(&mut self, entry: Entry) -> BoxFuture<'_, Appended> {
+        Box::pin(self.write(entry, Release::Never))
+    }
+
+    fn append_last(&mut self, entry: Entry) -> BoxFuture<'_, Appended> {
+        Box::pin(self.write(entry, Release::WithWritten))
+    }
+
+    fn recover(&mut self, from: Seq) -> BoxFuture<'_, Result<Recovered, StoreError>> {
+        Box::pin(async move {
+            // Waits for a write whose future was dropped.
+            let mut held = self.held.clone().lock_owned().await;
+            if held.is_none() {
+                return Err(self.misuse("its hold was let go of with its last entry"));
+            }
+            self.unknown = true;
+            let recovered = blocking(move || {
+                let Some(writer) = held.as_mut() else {
+                    unreachable!("checked under the same lock")
+                };
+                writer.recover(from)
+            })
+            .await?;
+            self.unknown = false;
+            Ok(recovered)
+        })
+    }
+}
