@@ -1,0 +1,317 @@
+//! One answer over HTTP, from the request to its last event: sends, waits no longer than told, retries before the first
+//! output, and reads only as fast as it is read.
+//!
+//! async-openai says where a request goes, with which headers and in which shapes, and we send it with the HTTP client it is
+//! built on. Its own streaming call can't be used (0.43): a task of its own reads at full speed into a queue without bound,
+//! however slow the reader (C46, law M5); error bodies in any form but OpenAI's lose their status (C45, law M4); `[DONE]` and
+//! a cut connection end its stream alike (C44, law M3); what it can't read it logs, keys that a server repeats included (law
+//! M6); and it retries without saying so.
+
+use std::{collections::VecDeque, error::Error, sync::Arc, time::Duration};
+
+use chat_core::{ModelEvent, RecordedError};
+use reqwest::{
+    Response,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION},
+};
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::{
+    MAX_SAID_BYTES, ModelError, OpenAiModel, TimeoutKind,
+    answer::{AnswerReader, Fault, Progress, body_fault},
+    refusal::{self, Answered},
+    said::Said,
+    sse::MAX_STRAY_BYTES,
+};
+
+/// The longest wait between tries. A server that asks for more fails the request at once, with its own figure in the error.
+pub(crate) const MAX_RETRY_DELAY: Duration = Duration::from_secs(60);
+
+/// Once the model has said why it stopped, only the usage is missing: not worth a longer wait.
+const TAIL: Duration = Duration::from_secs(10);
+
+/// One answer, asked for when it is first read.
+pub(crate) struct Exchange {
+    model: OpenAiModel,
+    body: Vec<u8>,
+    phase: Phase,
+    /// What was read and not yet given, at most what one piece of the body held.
+    pending: VecDeque<ModelEvent>,
+    /// Retries made so far.
+    retries: u32,
+    /// Something was given: it can't be taken back by asking again.
+    spoke: bool,
+    deadline: Option<(Instant, Duration)>,
+    started: bool,
+}
+
+enum Phase {
+    /// To be sent, after a wait.
+    Send {
+        after: Duration,
+    },
+    Read(Box<Reading>),
+    /// Failed, once what is pending was given.
+    Failed(ModelError),
+    Over,
+}
+
+struct Reading {
+    response: Response,
+    reader: AnswerReader,
+    answered: Answered,
+    /// When the first piece must be here; then each piece has its own time.
+    first: Option<(Instant, Duration)>,
+}
+
+/// Until when to wait, and for what.
+#[derive(Clone, Copy)]
+struct Limit {
+    at: Instant,
+    which: TimeoutKind,
+    limit: Duration,
+}
+
+impl Exchange {
+    pub(crate) fn new(model: OpenAiModel, body: Vec<u8>) -> Self {
+        Self {
+            model,
+            body,
+            phase: Phase::Send { after: Duration::ZERO },
+            pending: VecDeque::new(),
+            retries: 0,
+            spoke: false,
+            deadline: None,
+            started: false,
+        }
+    }
+
+    /// The next event; `None` once the answer is over.
+    pub(crate) async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        if !self.started {
+            self.started = true;
+            self.deadline = from_now(self.model.endpoint().waits().total);
+        }
+        loop {
+            if let Some(event) = self.pending.pop_front() {
+                self.spoke = true;
+                return Some(Ok(event));
+            }
+            match std::mem::replace(&mut self.phase, Phase::Over) {
+                Phase::Over => return None,
+                Phase::Failed(error) => return Some(self.fail(error)),
+                Phase::Send { after } => {
+                    sleep(after).await;
+                    self.phase = match self.send().await {
+                        Ok(reading) => Phase::Read(Box::new(reading)),
+                        Err(error) => Phase::Failed(error),
+                    };
+                }
+                Phase::Read(mut reading) => {
+                    self.phase = match self.read(&mut reading).await {
+                        Ok(Progress::Reading) => Phase::Read(reading),
+                        Ok(Progress::Whole) => Phase::Over,
+                        Err(error) => Phase::Failed(error),
+                    };
+                }
+            }
+        }
+    }
+
+    /// Fails for good, or tells of the retry that comes.
+    fn fail(&mut self, error: ModelError) -> Result<ModelEvent, ModelError> {
+        let again = !self.spoke && error.is_retryable() && self.retries < self.model.settings().max_retries;
+        let Some(delay) = again.then(|| delay(&error, self.retries)).filter(|delay| self.has_time_for(*delay)) else {
+            return Err(error);
+        };
+        self.retries += 1;
+        self.phase = Phase::Send { after: delay };
+        Ok(ModelEvent::Retry {
+            attempt: self.retries,
+            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            error: RecordedError::of(&error.to_string(), error.kind(), Some(true)),
+        })
+    }
+
+    fn has_time_for(&self, delay: Duration) -> bool {
+        delay <= MAX_RETRY_DELAY && self.deadline.is_none_or(|(at, _)| Instant::now() + delay < at)
+    }
+
+    async fn send(&mut self) -> Result<Reading, ModelError> {
+        let endpoint = self.model.endpoint();
+        let first = from_now(endpoint.waits().first_chunk);
+        let request = self
+            .model
+            .client()?
+            .post(endpoint.completions_url())
+            .headers(endpoint.headers())
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .header(ACCEPT, HeaderValue::from_static("text/event-stream"))
+            .body(self.body.clone())
+            .send();
+        let limit = self.limit(first.map(|limit| (limit, TimeoutKind::FirstChunk)));
+        let mut response = match within(limit, request).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(self.not_sent(&error)),
+            Err(limit) => return Err(self.timed_out(limit)),
+        };
+        let answered = Answered::of(&response);
+        if !response.status().is_success() {
+            let said = match response.headers().get(LOCATION) {
+                Some(place) => Said::of_text(&format!("it redirects to {}", String::from_utf8_lossy(place.as_bytes()))),
+                None => Said::of_body(&self.whole_body(&mut response).await),
+            };
+            return Err(refusal::classify(&self.model, &answered, &said));
+        }
+        if is_no_stream(response.headers()) {
+            let body = self.whole_body(&mut response).await;
+            return Err(self.fault(body_fault(body.trim()), &answered));
+        }
+        let reader = AnswerReader::new(self.model.settings().done_suffices);
+        Ok(Reading { response, reader, answered, first })
+    }
+
+    async fn read(&mut self, reading: &mut Reading) -> Result<Progress, ModelError> {
+        // A server that always has more would never be timed out by waiting.
+        if let Some((at, limit)) = self.deadline.filter(|(at, _)| *at <= Instant::now()) {
+            return Err(self.timed_out(Limit { at, which: TimeoutKind::Total, limit }));
+        }
+        let finished = reading.reader.has_finished();
+        let wait = match reading.first {
+            Some(first) => Some((first, TimeoutKind::FirstChunk)),
+            None => {
+                let between = self.model.endpoint().waits().between_chunks;
+                let between = if finished { Some(between.map_or(TAIL, |between| between.min(TAIL))) } else { between };
+                from_now(between).map(|limit| (limit, TimeoutKind::BetweenChunks))
+            }
+        };
+        let read = match within(self.limit(wait), reading.response.chunk()).await {
+            Ok(Ok(Some(bytes))) => {
+                reading.first = None;
+                reading.reader.feed(&bytes, &mut self.pending)
+            }
+            Ok(Ok(None)) => reading.reader.end(&mut self.pending).map(|()| Progress::Whole),
+            // The answer was whole already: what ended the wait for the usage does not matter.
+            Ok(Err(_)) | Err(_) if finished => reading.reader.end(&mut self.pending).map(|()| Progress::Whole),
+            Ok(Err(error)) => {
+                let cause = format!("the connection broke ({})", causes(&error));
+                return Err(ModelError::Truncated { url: self.url(), cause: self.shown(&cause) });
+            }
+            Err(limit) => return Err(self.timed_out(limit)),
+        };
+        read.map_err(|fault| self.fault(fault, &reading.answered))
+    }
+
+    /// What comes of a body that is no stream. Bounded in size and time, and never an error: the status is known already, and
+    /// worth more than the rest of the words (C50).
+    async fn whole_body(&self, response: &mut Response) -> String {
+        let mut body = Vec::new();
+        let between = from_now(self.model.endpoint().waits().between_chunks);
+        let limit = self.limit(between.map(|limit| (limit, TimeoutKind::BetweenChunks)));
+        let reading = async {
+            while let Ok(Some(bytes)) = response.chunk().await {
+                let room = MAX_STRAY_BYTES - body.len();
+                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                if body.len() == MAX_STRAY_BYTES {
+                    break;
+                }
+            }
+        };
+        let _ = within(limit, reading).await;
+        String::from_utf8_lossy(&body).into_owned()
+    }
+
+    /// The nearest of a wait's own limit and the whole answer's.
+    fn limit(&self, wait: Option<((Instant, Duration), TimeoutKind)>) -> Option<Limit> {
+        let total = self.deadline.map(|deadline| (deadline, TimeoutKind::Total));
+        let limits = [wait, total].into_iter().flatten();
+        limits.map(|((at, limit), which)| Limit { at, which, limit }).min_by_key(|limit| limit.at)
+    }
+
+    fn fault(&self, fault: Fault, answered: &Answered) -> ModelError {
+        let url = self.url();
+        match fault {
+            Fault::Said(said) => refusal::classify(&self.model, answered, &said),
+            Fault::Malformed { what, excerpt } => ModelError::Protocol {
+                url,
+                what: what.into(),
+                excerpt: self.model.endpoint().words().shown(&excerpt, 200),
+            },
+            Fault::Truncated { done: false } => {
+                ModelError::Truncated { url, cause: "it ended without a finish reason".into() }
+            }
+            Fault::Truncated { done: true } => {
+                let cause = "it ended with [DONE] and no finish reason; where that is how this server ends every answer, set \
+                             `done_suffices`";
+                ModelError::Truncated { url, cause: cause.into() }
+            }
+        }
+    }
+
+    fn not_sent(&self, error: &reqwest::Error) -> ModelError {
+        let url = self.url();
+        match (error.is_connect(), error.is_timeout(), self.model.endpoint().waits().connect) {
+            (true, true, Some(limit)) => ModelError::Timeout { which: TimeoutKind::Connect, limit, url },
+            (true, _, _) => ModelError::Connect { url, cause: self.shown(&causes(error)) },
+            (false, _, _) => {
+                let cause = format!("the connection broke before it began ({})", causes(error));
+                ModelError::Truncated { url, cause: self.shown(&cause) }
+            }
+        }
+    }
+
+    fn timed_out(&self, limit: Limit) -> ModelError {
+        ModelError::Timeout { which: limit.which, limit: limit.limit, url: self.url() }
+    }
+
+    fn url(&self) -> Arc<str> {
+        self.model.endpoint().shown()
+    }
+
+    fn shown(&self, text: &str) -> Arc<str> {
+        self.model.endpoint().words().shown(text, MAX_SAID_BYTES)
+    }
+}
+
+/// What an error and its causes say, without the URL: it may hold a password.
+pub(crate) fn causes(error: &reqwest::Error) -> String {
+    let mut causes = Vec::new();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        causes.push(inner.to_string());
+        cause = inner.source();
+    }
+    // The outermost says only that sending failed; the rest says why, the innermost best.
+    causes.pop().unwrap_or_else(|| "no cause is known".to_owned())
+}
+
+/// How long to wait before the next try: as long as the server asks, or else ever longer, and never in step with others.
+fn delay(error: &ModelError, retries: u32) -> Duration {
+    if let ModelError::RateLimited { retry_after: Some(wait), .. } = error {
+        return *wait;
+    }
+    let longest = Duration::from_millis(500) * 2_u32.saturating_pow(retries.min(4));
+    longest.mul_f64(0.5 + fastrand::f64() / 2.0)
+}
+
+/// Whether a successful answer is no event stream by its own word. One that says nothing of its kind may be one.
+fn is_no_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.to_ascii_lowercase();
+    kind.starts_with("application/json")
+        || kind.starts_with("application/problem+json")
+        || kind.starts_with("text/html")
+}
+
+fn from_now(limit: Option<Duration>) -> Option<(Instant, Duration)> {
+    let limit = limit?;
+    // A limit too far away for the clock is none.
+    Some((Instant::now().checked_add(limit)?, limit))
+}
+
+async fn within<F: Future>(limit: Option<Limit>, future: F) -> Result<F::Output, Limit> {
+    match limit {
+        Some(limit) => timeout_at(limit.at, future).await.map_err(|_| limit),
+        None => Ok(future.await),
+    }
+}

@@ -1,0 +1,172 @@
+//! Tells from a server's status and words what a refusal is about. Knows the forms of many servers, and sends nothing.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use reqwest::{
+    Response,
+    header::{HeaderMap, RETRY_AFTER},
+};
+
+use crate::{MAX_SAID_BYTES, ModelError, OpenAiModel, Refusal, said::Said};
+
+/// What the head of an answer says about it.
+pub(crate) struct Answered {
+    status: u16,
+    request_id: Option<String>,
+    retry_after: Option<Duration>,
+}
+
+impl Answered {
+    pub(crate) fn of(response: &Response) -> Self {
+        let headers = response.headers();
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let request_id = ["x-request-id", "request-id", "apim-request-id", "cf-ray"].into_iter().find_map(text);
+        Self {
+            status: response.status().as_u16(),
+            request_id: request_id.map(str::to_owned),
+            retry_after: retry_after(headers, SystemTime::now()),
+        }
+    }
+}
+
+/// The error that a refusal is.
+pub(crate) fn classify(model: &OpenAiModel, answered: &Answered, said: &Said) -> ModelError {
+    let shown = |text: &str, limit| model.endpoint().words().shown(text, limit);
+    // Inside an answer the status is 200, and the words may name the one that is meant.
+    let status = if answered.status == 200 { said.status.unwrap_or(200) } else { answered.status };
+    let refusal = Box::new(Refusal {
+        url: model.endpoint().shown(),
+        status,
+        said: shown(&said.message, MAX_SAID_BYTES),
+        code: shown(&said.code, 64),
+        request_id: answered.request_id.as_deref().map(|id| shown(id, 128)),
+    });
+    match cause(status, &said.code.to_ascii_lowercase(), &said.message.to_ascii_lowercase()) {
+        Cause::Quota => ModelError::Quota(refusal),
+        Cause::Context => ModelError::ContextTooLong(refusal),
+        Cause::Filter => ModelError::ContentFiltered(refusal),
+        Cause::Authentication => ModelError::Authentication(refusal),
+        Cause::NotFound => ModelError::NotFound { model: Arc::clone(model.name()), refusal },
+        Cause::RateLimit => ModelError::RateLimited { retry_after: answered.retry_after, refusal },
+        Cause::Request => ModelError::Rejected(refusal),
+        Cause::Server => ModelError::Server(refusal),
+    }
+}
+
+/// What a refusal is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Quota,
+    Context,
+    Filter,
+    Authentication,
+    NotFound,
+    RateLimit,
+    Request,
+    Server,
+}
+
+/// Codes first: they say more than a status. Then the status. The message's own words decide only what is a 400 for all.
+fn cause(status: u16, code: &str, message: &str) -> Cause {
+    let coded = |marks: &[&str]| marks.iter().any(|mark| code.contains(mark));
+    let worded = |marks: &[&str]| marks.iter().any(|mark| message.contains(mark));
+    if coded(&["insufficient_quota", "billing"]) || status == 402 {
+        return Cause::Quota;
+    }
+    if coded(&["context_length_exceeded", "exceed_context_size"]) {
+        return Cause::Context;
+    }
+    if coded(&["content_filter", "content_policy", "responsibleaipolicy"]) {
+        return Cause::Filter;
+    }
+    if coded(&["invalid_api_key", "authentication_error"]) {
+        return Cause::Authentication;
+    }
+    if coded(&["model_not_found"]) {
+        return Cause::NotFound;
+    }
+    if coded(&["rate_limit"]) {
+        return Cause::RateLimit;
+    }
+    let too_long = &["context length", "context window", "context size", "maximum context", "prompt is too long"];
+    match status {
+        400 | 413 | 422 if worded(too_long) => Cause::Context,
+        401 | 403 => Cause::Authentication,
+        404 => Cause::NotFound,
+        429 => Cause::RateLimit,
+        300..500 => Cause::Request,
+        _ if coded(&["invalid_request"]) => Cause::Request,
+        _ if worded(too_long) => Cause::Context,
+        _ => Cause::Server,
+    }
+}
+
+/// How long the server asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date.
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |text: &str| text.parse::<f64>().ok();
+    if let Some(millis) = text("retry-after-ms").and_then(number) {
+        return Duration::try_from_secs_f64(millis / 1000.0).ok();
+    }
+    let after = text(RETRY_AFTER.as_str())?;
+    match number(after) {
+        Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        // A date that has passed asks for no wait.
+        None => httpdate::parse_http_date(after).ok().map(|date| date.duration_since(now).unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m3_the_cause_is_found_in_code_status_or_words() {
+        for (status, code, message, expected) in [
+            (401, "", "no", Cause::Authentication),
+            (403, "", "no", Cause::Authentication),
+            (400, "invalid_api_key", "no", Cause::Authentication),
+            (404, "", "no such path", Cause::NotFound),
+            (400, "model_not_found invalid_request_error", "no", Cause::NotFound),
+            (429, "", "slow down", Cause::RateLimit),
+            (200, "rate_limit_exceeded", "slow down", Cause::RateLimit),
+            (429, "insufficient_quota", "no", Cause::Quota),
+            (402, "", "no", Cause::Quota),
+            (400, "context_length_exceeded invalid_request_error", "no", Cause::Context),
+            (400, "exceed_context_size_error", "no", Cause::Context),
+            (400, "", "this model's maximum context length is 4096 tokens", Cause::Context),
+            (200, "", "the request exceeds the available context size", Cause::Context),
+            (400, "content_filter", "no", Cause::Filter),
+            (400, "", "no", Cause::Request),
+            (308, "", "it redirects", Cause::Request),
+            (200, "invalid_request_error", "no", Cause::Request),
+            (503, "unavailable_error", "loading model", Cause::Server),
+            (500, "", "no", Cause::Server),
+            (200, "", "no", Cause::Server),
+        ] {
+            assert_eq!(cause(status, code, message), expected, "{status} {code} {message}");
+        }
+    }
+
+    #[test]
+    fn m4_retry_after_is_read_in_every_form() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        for (name, value, expected) in [
+            ("retry-after", "7", Some(Duration::from_secs(7))),
+            ("retry-after", "1.5", Some(Duration::from_millis(1500))),
+            ("retry-after-ms", "250", Some(Duration::from_millis(250))),
+            ("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT", Some(Duration::from_secs(60))),
+            ("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT", Some(Duration::ZERO)),
+            ("retry-after", "-1", None),
+            ("retry-after", "NaN", None),
+            ("retry-after", "soon", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            assert_eq!(retry_after(&headers, now), expected, "{name}: {value}");
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! The body of a request: async-openai's own shapes where it has them, and beside them what only other servers know.
+
+use async_openai::types::chat::{
+    ChatCompletionMessageToolCall, ChatCompletionMessageToolCalls, ChatCompletionRequestAssistantMessage,
+    ChatCompletionRequestMessage, ChatCompletionRequestSystemMessage, ChatCompletionRequestToolMessage,
+    ChatCompletionRequestUserMessage, ChatCompletionStreamOptions, ChatCompletionTool, ChatCompletionTools,
+    FunctionCall, FunctionObject, ResponseFormat, ResponseFormatJsonSchema,
+};
+use chat_core::{Message, ModelRequest, OutputSchema, Part, Role, ToolSpec};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{OpenAi, Settings};
+
+/// What is asked, as the server reads it. Numbers are `f64`: async-openai's `f32` turn 0.2 into 0.20000000298.
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<WireMessage>,
+    stream_options: ChatCompletionStreamOptions,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ChatCompletionTools>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+}
+
+/// A message, and beside it what providers want back with the tool calls of one run (C49).
+#[derive(Serialize)]
+struct WireMessage {
+    #[serde(flatten)]
+    message: ChatCompletionRequestMessage,
+    #[serde(flatten)]
+    reasoning: Map<String, Value>,
+}
+
+/// The body as JSON bytes.
+pub(crate) fn body(endpoint: &OpenAi, model: &str, settings: &Settings, request: &ModelRequest) -> Vec<u8> {
+    // OpenAI's newer models refuse the old name, and many other servers don't know the new one.
+    let (max_completion_tokens, max_tokens) =
+        if endpoint.is_openai() { (settings.max_output_tokens, None) } else { (None, settings.max_output_tokens) };
+    let body = Body {
+        model,
+        messages: request.messages.iter().flat_map(wire_messages).collect(),
+        stream_options: ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None },
+        tools: request.tools.iter().map(tool).collect(),
+        response_format: request.output.as_ref().map(response_format),
+        max_completion_tokens,
+        max_tokens,
+        temperature: settings.temperature,
+        top_p: settings.top_p,
+        top_k: settings.top_k,
+        presence_penalty: settings.presence_penalty,
+        frequency_penalty: settings.frequency_penalty,
+        stop: &settings.stop,
+        seed: settings.seed,
+    };
+    let mut body = serde_json::to_value(body).expect("string keys and finite shapes are always JSON");
+    lay_over(&mut body, &settings.provider_options);
+    // Last, so that nothing can take it out: an answer is always read as a stream.
+    body["stream"] = true.into();
+    body.to_string().into_bytes()
+}
+
+/// Lays options over a JSON object, object into object; `null` takes a field out.
+fn lay_over(below: &mut Value, options: &Map<String, Value>) {
+    if !below.is_object() {
+        *below = Value::Object(Map::new());
+    }
+    let Value::Object(fields) = below else { return };
+    for (name, option) in options {
+        match option {
+            Value::Null => {
+                fields.remove(name);
+            }
+            Value::Object(options) => lay_over(fields.entry(name).or_insert(Value::Null), options),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                fields.insert(name.clone(), option.clone());
+            }
+        }
+    }
+}
+
+/// A message as the server reads it. A tool message becomes one for each of its results.
+fn wire_messages(message: &Message) -> Vec<WireMessage> {
+    let text = message.to_text();
+    let message = match message.role {
+        Role::System => ChatCompletionRequestMessage::System(ChatCompletionRequestSystemMessage::from(text)),
+        Role::User => ChatCompletionRequestMessage::User(ChatCompletionRequestUserMessage::from(text)),
+        Role::Assistant => return vec![assistant(message, text)],
+        Role::Tool => return message.parts.iter().filter_map(tool_result).map(WireMessage::plain).collect(),
+    };
+    vec![WireMessage::plain(message)]
+}
+
+fn assistant(message: &Message, text: String) -> WireMessage {
+    let calls: Vec<_> = message.parts.iter().filter_map(tool_call).collect();
+    if calls.is_empty() {
+        // Reasoning goes back only with the calls it led to: some servers refuse it anywhere else.
+        return WireMessage::plain(ChatCompletionRequestAssistantMessage::from(text).into());
+    }
+    let mut reasoning = Map::new();
+    let mut reasoning_text = String::new();
+    for part in &message.parts {
+        if let Part::Reasoning { text, data } = part {
+            reasoning_text.push_str(text);
+            if let Some(Value::Object(fields)) = data.as_deref() {
+                for (name, value) in fields {
+                    gather(&mut reasoning, name, value);
+                }
+            }
+        }
+    }
+    if !reasoning_text.is_empty() {
+        reasoning.insert("reasoning_content".into(), reasoning_text.into());
+    }
+    let message = ChatCompletionRequestAssistantMessage {
+        content: (!text.is_empty()).then(|| text.into()),
+        tool_calls: Some(calls),
+        ..Default::default()
+    };
+    WireMessage { message: message.into(), reasoning }
+}
+
+/// Puts together what came in pieces: lists grow, anything else is replaced by the newest.
+fn gather(fields: &mut Map<String, Value>, name: &str, value: &Value) {
+    match (fields.get_mut(name), value) {
+        (Some(Value::Array(list)), Value::Array(more)) => list.extend(more.iter().cloned()),
+        _ => {
+            fields.insert(name.to_owned(), value.clone());
+        }
+    }
+}
+
+fn tool_call(part: &Part) -> Option<ChatCompletionMessageToolCalls> {
+    let Part::ToolCall { call_id, tool, input } = part else { return None };
+    let function = FunctionCall { name: tool.to_string(), arguments: as_text(input) };
+    Some(ChatCompletionMessageToolCalls::Function(ChatCompletionMessageToolCall { id: call_id.to_string(), function }))
+}
+
+fn tool_result(part: &Part) -> Option<ChatCompletionRequestMessage> {
+    let Part::ToolResult { call_id, result, .. } = part else { return None };
+    let message =
+        ChatCompletionRequestToolMessage { content: as_text(result).into(), tool_call_id: call_id.to_string() };
+    Some(message.into())
+}
+
+/// A text as it is, anything else as JSON text.
+fn as_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn tool(spec: &ToolSpec) -> ChatCompletionTools {
+    ChatCompletionTools::Function(ChatCompletionTool {
+        function: FunctionObject {
+            name: spec.name.to_string(),
+            description: Some(spec.description.to_string()),
+            parameters: Some((*spec.input_schema).clone()),
+            strict: None,
+        },
+    })
+}
+
+fn response_format(output: &OutputSchema) -> ResponseFormat {
+    ResponseFormat::JsonSchema {
+        json_schema: ResponseFormatJsonSchema {
+            description: None,
+            name: output.name.to_string(),
+            schema: (*output.schema).clone(),
+            strict: Some(true),
+        },
+    }
+}
+
+impl WireMessage {
+    fn plain(message: ChatCompletionRequestMessage) -> Self {
+        Self { message, reasoning: Map::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn sent(base: &str, settings: Settings, request: ModelRequest) -> Value {
+        let body = body(&OpenAi::new(base).unwrap(), "m", &settings, &request);
+        serde_json::from_slice(&body).unwrap()
+    }
+
+    #[test]
+    fn m1_a_bare_request_says_no_more_than_it_must() {
+        let request = ModelRequest { messages: vec![Message::user("Hi")], ..Default::default() };
+        assert_eq!(
+            sent("http://host/v1", Settings::default(), request),
+            json!({
+                "model": "m",
+                "messages": [{"role": "user", "content": "Hi"}],
+                "stream": true,
+                "stream_options": {"include_usage": true},
+            })
+        );
+    }
+
+    #[test]
+    fn m1_settings_are_sent_and_options_lie_over_them() {
+        let options = json!({
+            "temperature": 0.9, "stream": false, "stream_options": null, "reasoning": {"effort": "low"}, "seed": null,
+        });
+        let settings = Settings {
+            max_output_tokens: Some(5),
+            temperature: Some(0.2),
+            top_p: Some(0.5),
+            top_k: Some(40),
+            presence_penalty: Some(0.1),
+            frequency_penalty: Some(-0.1),
+            stop: vec!["END".into()],
+            seed: Some(7),
+            provider_options: options.as_object().unwrap().clone(),
+            ..Settings::default()
+        };
+        let expected = json!({
+            "model": "m", "messages": [], "stream": true, "max_tokens": 5, "temperature": 0.9, "top_p": 0.5, "top_k": 40,
+            "presence_penalty": 0.1, "frequency_penalty": -0.1, "stop": ["END"], "reasoning": {"effort": "low"},
+        });
+        assert_eq!(sent("http://host/v1", settings.clone(), ModelRequest::default()), expected);
+        let to_openai = sent("https://api.openai.com/v1", settings, ModelRequest::default());
+        assert_eq!((&to_openai["max_completion_tokens"], to_openai.get("max_tokens")), (&json!(5), None));
+    }
+
+    #[test]
+    fn options_inside_an_object_leave_the_rest_of_it() {
+        let mut below = json!({"a": {"b": 1, "c": 2}, "d": 3});
+        lay_over(&mut below, json!({"a": {"b": 9}, "d": {"e": {}}}).as_object().unwrap());
+        assert_eq!(below, json!({"a": {"b": 9, "c": 2}, "d": {"e": {}}}));
+    }
+
+    #[test]
+    fn c49_calls_results_and_the_reasoning_behind_them_go_back() {
+        let details = |text: &str| Some(Arc::new(json!({"reasoning_details": [{"text": text}]})));
+        let call = Part::ToolCall { call_id: "a".into(), tool: "f".into(), input: Arc::new(json!({"x": 1})) };
+        let messages = vec![
+            Message {
+                role: Role::Assistant,
+                parts: vec![
+                    Part::Reasoning { text: "so ".into(), data: details("so ") },
+                    Part::Reasoning { text: "it is".into(), data: details("it is") },
+                    call,
+                ],
+            },
+            Message {
+                role: Role::Tool,
+                parts: vec![
+                    Part::ToolResult { call_id: "a".into(), tool: "f".into(), result: Arc::new(json!("text")) },
+                    Part::ToolResult { call_id: "b".into(), tool: "g".into(), result: Arc::new(json!([1])) },
+                ],
+            },
+            Message { role: Role::Assistant, parts: vec![Part::Reasoning { text: "hm".into(), data: None }] },
+        ];
+        let spec = ToolSpec { name: "f".into(), description: "does f".into(), input_schema: Arc::new(json!({})) };
+        let output = OutputSchema { name: "out".into(), schema: Arc::new(json!({"type": "object"})) };
+        let request = ModelRequest { messages, tools: vec![spec], output: Some(output) };
+        let sent = sent("http://host/v1", Settings::default(), request);
+        assert_eq!(
+            sent["messages"],
+            json!([
+                {
+                    "role": "assistant",
+                    "tool_calls": [{"type": "function", "id": "a", "function": {"name": "f", "arguments": "{\"x\":1}"}}],
+                    "reasoning_content": "so it is",
+                    "reasoning_details": [{"text": "so "}, {"text": "it is"}],
+                },
+                {"role": "tool", "tool_call_id": "a", "content": "text"},
+                {"role": "tool", "tool_call_id": "b", "content": "[1]"},
+                {"role": "assistant", "content": ""},
+            ])
+        );
+        assert_eq!(sent["tools"][0]["function"]["name"], "f");
+        assert_eq!(sent["response_format"]["json_schema"]["strict"], true);
+    }
+}

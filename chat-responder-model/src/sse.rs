@@ -1,0 +1,204 @@
+//! Reads server-sent events out of bytes, however they are cut. Does no IO, and refuses an event above a stated size.
+//!
+//! Our own, and not `eventsource-stream`: that one keeps an event of any size, and says nothing about a body that is no
+//! event stream at all, which is how many servers say that something is wrong.
+
+/// The most one event may hold, in bytes: far above any real one, far below what could hurt.
+pub(crate) const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
+
+/// The most that is kept of a body that is no event stream, in bytes.
+pub(crate) const MAX_STRAY_BYTES: usize = 64 * 1024;
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SseEvent {
+    /// Its name; empty where it has none.
+    pub(crate) name: String,
+    /// Its data, lines joined.
+    pub(crate) data: String,
+}
+
+/// An event above the reader's limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooLarge;
+
+/// The reader: fed with bytes, it gives events.
+#[derive(Debug)]
+pub(crate) struct SseReader {
+    limit: usize,
+    line: Vec<u8>,
+    name: String,
+    data: Option<String>,
+    /// A `\r` ended the last line, so a `\n` that comes next belongs to it.
+    after_cr: bool,
+    /// No line was read yet, so one may begin with a byte order mark.
+    at_start: bool,
+    stray: String,
+}
+
+impl SseReader {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            line: Vec::new(),
+            name: String::new(),
+            data: None,
+            after_cr: false,
+            at_start: true,
+            stray: String::new(),
+        }
+    }
+
+    /// Reads on, and adds the events that are whole.
+    pub(crate) fn feed(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), TooLarge> {
+        while let Some(&first) = bytes.first() {
+            if std::mem::take(&mut self.after_cr) && first == b'\n' {
+                bytes = &bytes[1..];
+                continue;
+            }
+            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let piece = &bytes[..end.unwrap_or(bytes.len())];
+            if self.line.len() + self.data.as_ref().map_or(0, String::len) + piece.len() > self.limit {
+                return Err(TooLarge);
+            }
+            self.line.extend_from_slice(piece);
+            let Some(end) = end else { break };
+            self.after_cr = bytes[end] == b'\r';
+            bytes = &bytes[end + 1..];
+            events.extend(self.end_line());
+        }
+        Ok(())
+    }
+
+    /// The body ended. An event that lacks only its empty line is given: real servers end so.
+    pub(crate) fn end(&mut self) -> Option<SseEvent> {
+        if !self.line.is_empty() {
+            // It can't dispatch: an empty line alone does.
+            let _ = self.end_line();
+        }
+        self.dispatch()
+    }
+
+    /// What came that is no part of an event stream, up to [`MAX_STRAY_BYTES`].
+    pub(crate) fn stray(&self) -> &str {
+        &self.stray
+    }
+
+    fn end_line(&mut self) -> Option<SseEvent> {
+        // Text that is no UTF-8 is read with replacement characters, as the format asks. Only whole lines are decoded, so a
+        // cut in the middle of a character does not matter.
+        let bytes = std::mem::take(&mut self.line);
+        let line = String::from_utf8_lossy(&bytes);
+        let line = if std::mem::take(&mut self.at_start) { line.trim_start_matches('\u{feff}') } else { &line };
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "data" => match &mut self.data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(value);
+                }
+                None => self.data = Some(value.to_owned()),
+            },
+            "event" => value.clone_into(&mut self.name),
+            // A comment, which servers send to keep the connection open; places to resume from, which a chat has not.
+            "" | "id" | "retry" => {}
+            _ => self.keep_stray(line),
+        }
+        None
+    }
+
+    fn dispatch(&mut self) -> Option<SseEvent> {
+        let name = std::mem::take(&mut self.name);
+        self.data.take().map(|data| SseEvent { name, data })
+    }
+
+    fn keep_stray(&mut self, line: &str) {
+        let room = MAX_STRAY_BYTES.saturating_sub(self.stray.len() + 1);
+        self.stray.push_str(&line[..line.floor_char_boundary(room)]);
+        if room > 0 {
+            self.stray.push('\n');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(pieces: &[&[u8]]) -> Vec<SseEvent> {
+        let mut reader = SseReader::new(MAX_EVENT_BYTES);
+        let mut events = Vec::new();
+        for piece in pieces {
+            reader.feed(piece, &mut events).unwrap();
+        }
+        events.extend(reader.end());
+        events
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let events = read(&[text.as_bytes()]);
+        let found: Vec<_> = events.iter().map(|event| (event.name.as_str(), event.data.as_str())).collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn events_are_read_in_every_form_the_format_allows() {
+        check("data: a\n\n", &[("", "a")]);
+        check("data:a\r\n\r\ndata: b\r\rdata:  c\n\n", &[("", "a"), ("", "b"), ("", " c")]);
+        check("data: a\ndata: b\n\n", &[("", "a\nb")]);
+        check("\u{feff}data: a\n\n", &[("", "a")]);
+        check(": ping\n\nid: 1\nretry: 5\nevent: error\ndata: a\n\n", &[("error", "a")]);
+        check("event: nothing\n\ndata: a\n\n", &[("", "a")]);
+        check("data\n\n", &[("", "")]);
+        check("data: last", &[("", "last")]);
+        check("data: last\n", &[("", "last")]);
+    }
+
+    #[test]
+    fn what_is_no_event_stream_is_kept_to_be_shown() {
+        let mut reader = SseReader::new(MAX_EVENT_BYTES);
+        reader.feed(b"{\n  \"error\": \"no\"\n}", &mut Vec::new()).unwrap();
+        assert_eq!(reader.end(), None);
+        assert_eq!(reader.stray(), "{\n  \"error\": \"no\"\n}\n");
+    }
+
+    #[test]
+    fn m5_nothing_grows_without_bound() {
+        let mut reader = SseReader::new(100);
+        let mut events = Vec::new();
+        assert_eq!(reader.feed(&[b'x'; 101], &mut events), Err(TooLarge));
+
+        let mut reader = SseReader::new(100);
+        let lines: Result<(), TooLarge> = (0..100).try_for_each(|_| reader.feed(b"data: xxxx\n", &mut events));
+        assert_eq!(lines, Err(TooLarge), "many lines of one event");
+
+        let mut reader = SseReader::new(100);
+        for _ in 0..MAX_STRAY_BYTES {
+            reader.feed("é: stray\n".as_bytes(), &mut events).unwrap();
+        }
+        assert!(reader.stray().len() <= MAX_STRAY_BYTES, "{}", reader.stray().len());
+    }
+
+    proptest! {
+        #[test]
+        fn however_the_bytes_are_cut_the_events_are_the_same(
+            lines in prop::collection::vec((r"(data: |data:|event: |: |)[a-zé\u{1f600} ]{0,6}", prop_oneof!["\n", "\r\n", "\r", "\n\n"]), 0..20),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+        ) {
+            let text: String = lines.iter().flat_map(|(line, end)| [line.as_str(), end.as_str()]).collect();
+            let bytes = text.as_bytes();
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
+            prop_assert_eq!(read(&pieces), read(&[bytes]));
+        }
+    }
+}

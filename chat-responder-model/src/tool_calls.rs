@@ -1,0 +1,178 @@
+//! Puts tool calls together from their pieces. Every call a model made comes out, however its server numbers them (C48).
+
+use std::sync::Arc;
+
+use chat_core::{CallId, ModelEvent};
+use serde_json::Value;
+
+use crate::wire::ToolCallDelta;
+
+/// The most an id of a tool call may hold, in bytes; servers write some dozens.
+const MAX_CALL_ID_BYTES: usize = 256;
+
+/// The tool calls of one answer, in the order they began.
+#[derive(Debug, Default)]
+pub(crate) struct ToolCalls {
+    calls: Vec<Call>,
+}
+
+#[derive(Debug)]
+struct Call {
+    wire_index: Option<u64>,
+    wire_id: String,
+    call_id: CallId,
+    tool: String,
+    arguments: String,
+}
+
+impl ToolCalls {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Reads one piece, and tells of it.
+    pub(crate) fn read(&mut self, delta: ToolCallDelta, out: &mut impl Extend<ModelEvent>) {
+        let arguments = match delta.function.arguments {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            json @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => json.to_string(),
+        };
+        let name = delta.function.name;
+        let found = self.calls.iter().rposition(|call| call.continues(delta.index, &delta.id, &name));
+        // A piece with neither number nor id belongs to the call that is being written.
+        let place = found.unwrap_or_else(|| {
+            let place = self.calls.len();
+            self.calls.push(Call::new(place, delta.index, delta.id));
+            place
+        });
+        let index = u32::try_from(place).unwrap_or(u32::MAX);
+        let call = &mut self.calls[place];
+        let mut name_fragment = None;
+        // Some servers repeat the whole name with every piece.
+        if !name.is_empty() && name != call.tool {
+            call.tool.push_str(&name);
+            name_fragment = Some(Arc::from(name));
+        }
+        if found.is_none() {
+            let tool = call.tool.as_str().into();
+            out.extend([ModelEvent::ToolCallStart { index, call_id: call.call_id.clone(), tool }]);
+            name_fragment = None;
+        }
+        call.arguments.push_str(&arguments);
+        let arguments_fragment = (!arguments.is_empty()).then(|| arguments.into());
+        if name_fragment.is_some() || arguments_fragment.is_some() {
+            out.extend([ModelEvent::ToolCallDelta { index, name_fragment, arguments_fragment }]);
+        }
+    }
+
+    /// All calls, whole.
+    pub(crate) fn complete(self) -> impl Iterator<Item = ModelEvent> {
+        (0..).zip(self.calls).map(|(index, call)| ModelEvent::ToolCall {
+            index,
+            call_id: call.call_id,
+            tool: call.tool.into(),
+            input: Arc::new(input(call.arguments)),
+        })
+    }
+}
+
+impl Call {
+    fn new(place: usize, wire_index: Option<u64>, wire_id: String) -> Self {
+        let call_id = match &wire_id[..wire_id.floor_char_boundary(MAX_CALL_ID_BYTES)] {
+            "" => format!("call-{place}"),
+            id => id.to_owned(),
+        };
+        Self { wire_index, wire_id, call_id: call_id.into(), tool: String::new(), arguments: String::new() }
+    }
+
+    /// Whether a piece of this number, id and name goes on with this call. An id that differs begins a call of its own even under a
+    /// number that is taken: some servers number every call 0.
+    fn continues(&self, index: Option<u64>, id: &str, name: &str) -> bool {
+        if index.is_none() && id.is_empty() {
+            // Only a name can tell: one that comes when arguments were written already is another call's.
+            return name.is_empty() || name == self.tool || self.arguments.is_empty();
+        }
+        let same_id = id.is_empty() || id == self.wire_id;
+        let same_index = index.is_none() || index == self.wire_index;
+        same_id && same_index
+    }
+}
+
+/// The arguments as JSON. Models write nothing where a tool takes nothing; what is no JSON stays the text it is.
+fn input(arguments: String) -> Value {
+    if arguments.trim().is_empty() {
+        return Value::Object(serde_json::Map::new());
+    }
+    serde_json::from_str(&arguments).unwrap_or(Value::String(arguments))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(deltas: Value, expected: &[(&str, &str, Value)]) {
+        let mut calls = ToolCalls::default();
+        let mut events = Vec::new();
+        for delta in serde_json::from_value::<Vec<ToolCallDelta>>(deltas.clone()).unwrap() {
+            calls.read(delta, &mut events);
+        }
+        let complete: Vec<_> = calls.complete().collect();
+        let expected: Vec<_> = (0..)
+            .zip(expected)
+            .map(|(index, (call_id, tool, input))| ModelEvent::ToolCall {
+                index,
+                call_id: (*call_id).into(),
+                tool: (*tool).into(),
+                input: Arc::new(input.clone()),
+            })
+            .collect();
+        assert_eq!(complete, expected, "{deltas}");
+        let starts = events.iter().filter(|event| matches!(event, ModelEvent::ToolCallStart { .. })).count();
+        assert_eq!(starts, complete.len());
+    }
+
+    #[test]
+    fn c48_every_call_is_kept_however_it_comes() {
+        let piece = |index: Value, id: &str, name: &str, arguments: &str| json!({"index": index, "id": id, "function": {"name": name, "arguments": arguments}});
+        let (f, g) = (("a", "f", json!({"x": 1})), ("b", "g", json!({})));
+        let both = [f.clone(), g.clone()];
+        // Pieces, as OpenAI sends them.
+        check(
+            json!([
+                piece(json!(0), "a", "f", ""),
+                piece(json!(0), "", "", "{\"x\""),
+                piece(json!(0), "", "", ": 1}"),
+                piece(json!(1), "b", "g", "{}")
+            ]),
+            &both,
+        );
+        // Interleaved.
+        check(
+            json!([
+                piece(json!(0), "a", "f", "{\"x\""),
+                piece(json!(1), "b", "g", "{}"),
+                piece(json!(0), "", "", ": 1}")
+            ]),
+            &both,
+        );
+        // Whole, all under number 0; whole, without numbers; numbers from 1.
+        check(json!([piece(json!(0), "a", "f", "{\"x\":1}"), piece(json!(0), "b", "g", "{}")]), &both);
+        check(json!([piece(json!(null), "a", "f", "{\"x\":1}"), piece(json!(null), "b", "g", "")]), &both);
+        check(json!([piece(json!(1), "a", "f", "{\"x\":1}"), piece(json!(2), "b", "g", "{}")]), &both);
+        // The id and the name repeated with every piece.
+        check(json!([piece(json!(0), "a", "f", "{\"x\""), piece(json!(0), "a", "f", ":1}")]), &[f.clone()]);
+        // Neither number nor id after the first; arguments that are JSON; no id at all; no JSON.
+        check(json!([piece(json!(0), "a", "f", "{\"x\""), {"function": {"arguments": ":1}"}}]), &[f.clone()]);
+        check(json!([{"id": "a", "function": {"name": "f", "arguments": {"x": 1}}}]), &[f]);
+        check(json!([{"function": {"name": "f", "arguments": "{"}}]), &[("call-0", "f", json!("{"))]);
+        check(
+            json!([{"function": {"name": "f", "arguments": "1"}}, {"function": {"name": "g", "arguments": "2"}}]),
+            &[("call-0", "f", json!(1)), ("call-1", "g", json!(2))],
+        );
+        // The name in pieces.
+        check(json!([piece(json!(0), "b", "ge", ""), piece(json!(0), "", "t", "")]), &[("b", "get", json!({}))]);
+    }
+}

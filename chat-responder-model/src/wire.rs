@@ -1,0 +1,147 @@
+//! The answer's chunks as servers really send them. Every field may be missing, null or of another type; none of that loses
+//! the rest of a chunk (C40, C41, C42).
+
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::Value;
+
+/// One chunk of a streamed answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Chunk {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) choices: Vec<Choice>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) usage: WireUsage,
+}
+
+/// One of the answers that a chunk carries a piece of. We ask for one, so only index 0 counts.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Choice {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) index: u64,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) delta: Delta,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) finish_reason: String,
+}
+
+/// A piece of an answer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Delta {
+    #[serde(deserialize_with = "text")]
+    pub(crate) content: String,
+    #[serde(deserialize_with = "text")]
+    pub(crate) refusal: String,
+    #[serde(deserialize_with = "text")]
+    pub(crate) reasoning: String,
+    #[serde(deserialize_with = "text")]
+    pub(crate) reasoning_content: String,
+    pub(crate) reasoning_details: Value,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) tool_calls: Vec<ToolCallDelta>,
+}
+
+/// A piece of a tool call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ToolCallDelta {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) index: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) id: String,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) function: FunctionDelta,
+}
+
+/// A piece of what a tool call calls.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct FunctionDelta {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) name: String,
+    /// A piece of JSON text; some servers send the JSON itself.
+    pub(crate) arguments: Value,
+}
+
+/// Tokens used, as far as the server says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct WireUsage {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) prompt_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) completion_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) total_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) prompt_tokens_details: PromptDetails,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) completion_tokens_details: CompletionDetails,
+}
+
+/// More about the request's tokens.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct PromptDetails {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) cached_tokens: Option<u64>,
+}
+
+/// More about the answer's tokens.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct CompletionDetails {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) reasoning_tokens: Option<u64>,
+}
+
+/// The default where the value is null or of another shape: a chunk's other fields are worth more than its form.
+fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserializer: D) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
+/// A text, or the texts of a list of parts, as some servers send it.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => text,
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn text_of(chunk: Value) -> String {
+        serde_json::from_value::<Chunk>(chunk).unwrap().choices.remove(0).delta.content
+    }
+
+    #[test]
+    fn c40_to_c42_no_odd_field_loses_a_chunks_text() {
+        for odd in [
+            json!({"choices": [{"delta": {"content": "Hi"}}]}),
+            json!({"choices": [{"index": null, "delta": {"content": "Hi", "role": null}, "finish_reason": ""}]}),
+            json!({"choices": [{"delta": {"content": "Hi"}, "finish_reason": 7}], "usage": {}}),
+            json!({"choices": [{"delta": {"content": "Hi", "tool_calls": null}}], "usage": "none", "id": 5}),
+            json!({"choices": [{"delta": {"content": [{"type": "text", "text": "H"}, {"text": "i"}]}}]}),
+            json!({"choices": [{"delta": {"content": "Hi", "tool_calls": {"index": 0}}}], "usage": {"prompt_tokens": -1}}),
+        ] {
+            assert_eq!(text_of(odd.clone()), "Hi", "{odd}");
+        }
+    }
+
+    #[test]
+    fn usage_is_read_as_far_as_it_makes_sense() {
+        let usage =
+            json!({"prompt_tokens": 3, "completion_tokens": "4", "total_tokens": 7.5, "prompt_tokens_details": null});
+        let usage: WireUsage = serde_json::from_value(usage).unwrap();
+        assert_eq!((usage.prompt_tokens, usage.completion_tokens, usage.total_tokens), (Some(3), None, None));
+    }
+}
