@@ -1,4 +1,40 @@
 //! The sans-IO heart of a conversation: turns, events, journal entries, and the machine that keeps them honest.
+//!
+//! A **turn** is one user input, answered once. It streams live [`ChatEvent`]s while it runs, settles with a reply or an error,
+//! and leaves a few [`Entry`]s in its session's journal. [`SessionMachine`] decides all of it and does nothing itself: it is
+//! told what happened, and answers with an ordered list of things to do. No clock, no randomness, no files, no runtime: time and
+//! ids are handed in.
+//!
+//! Who only wants to hold a conversation takes `chat-runtime`, which carries out on tokio what the machine decides. This crate is
+//! for whoever writes a store ([`Store`]), a responder ([`Responder`]), a model ([`LanguageModel`]) or another shell:
+//!
+//! ```
+//! use chat_core::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let now = Timestamp::UNIX_EPOCH;
+//! let mut machine = SessionMachine::new("s1".parse()?, ResponderInfo::default(), Transcript::default());
+//! machine.send(NewTurn {
+//!     id: "t1".parse()?,
+//!     input: TurnInput::New("What is a turn?".into()),
+//!     labels: None,
+//!     context: None,
+//!     accepted_id: "e1".parse()?,
+//!     outcome_id: "e2".parse()?,
+//! });
+//! // First the hold on the journal; with it comes what others wrote meanwhile: nothing, here.
+//! assert!(matches!(machine.poll_output(), Some(Output::Acquire { .. })));
+//! machine.handle_acquired(now, Ok(vec![]));
+//! // Then the input is written. Until that is durable, nothing is seen of it.
+//! assert!(matches!(machine.poll_output(), Some(Output::Append { last: false, .. })));
+//! assert!(machine.poll_output().is_none());
+//! machine.handle_appended(now, Appended::Written);
+//! assert!(matches!(machine.poll_output(), Some(Output::Accepted { result: Ok(()), .. })));
+//! assert!(matches!(machine.poll_output(), Some(Output::Emit { event: ChatEvent::TurnStart { .. }, .. })));
+//! assert!(matches!(machine.poll_output(), Some(Output::Respond(_))));
+//! # Ok(())
+//! # }
+//! ```
 
 mod codec;
 mod context;

@@ -23,7 +23,11 @@ pub enum Role {
 
 /// One piece of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "type",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
 #[non_exhaustive]
 pub enum Part {
     /// Text.
@@ -72,7 +76,10 @@ impl Message {
     /// A message of one text.
     #[must_use]
     pub fn text(role: Role, text: impl Into<Arc<str>>) -> Self {
-        Self { role, parts: vec![Part::Text { text: text.into() }] }
+        Self {
+            role,
+            parts: vec![Part::Text { text: text.into() }],
+        }
     }
 
     /// What a person says.

@@ -16,14 +16,20 @@ pub trait LanguageModel: Send + Sync + 'static {
 
     /// Starts one answer. The stream ends after [`ModelEvent::Finish`] or its first error; one that ends without either was
     /// cut off, and its text is no answer (law M3).
-    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ResponderError>>;
+    fn stream(
+        &self,
+        request: ModelRequest,
+    ) -> BoxStream<'static, Result<ModelEvent, ResponderError>>;
 }
 
 impl<M: LanguageModel + ?Sized> LanguageModel for Arc<M> {
     fn model(&self) -> ModelRef {
         (**self).model()
     }
-    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ResponderError>> {
+    fn stream(
+        &self,
+        request: ModelRequest,
+    ) -> BoxStream<'static, Result<ModelEvent, ResponderError>> {
         (**self).stream(request)
     }
 }

@@ -7,9 +7,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ApprovalId, ApprovalRequest, CallId, Context, FinishReason, Message, Metadata, Reasoning, ResponderError,
-    ResponderInfo, RunResult, SessionId, StepId, StepRetry, SteerRefused, ToolCallRef, ToolOutcome, TraceTree, TurnId,
-    Usage,
+    ApprovalId, ApprovalRequest, CallId, Context, FinishReason, Message, Metadata, Reasoning,
+    ResponderError, ResponderInfo, RunResult, SessionId, SteerRefused, StepId, StepRetry,
+    ToolCallRef, ToolOutcome, TraceTree, TurnId, Usage,
 };
 
 /// What answers turns. Given the conversation so far and a new input, it produces one reply.
@@ -67,7 +67,10 @@ impl TurnRequest {
     /// The earlier messages, then the input: what a model usually wants to read.
     #[must_use]
     pub fn conversation(&self) -> Vec<Message> {
-        self.messages.iter().chain([Message::user(self.input.clone())]).collect()
+        self.messages
+            .iter()
+            .chain([Message::user(self.input.clone())])
+            .collect()
     }
 }
 
@@ -84,23 +87,37 @@ pub struct Execution {
 
 impl Execution {
     /// Work without live events.
-    pub fn new(result: impl Future<Output = Result<Reply, ResponderError>> + Send + 'static) -> Self {
-        Self { result: Box::pin(result), events: None, control: None }
+    pub fn new(
+        result: impl Future<Output = Result<Reply, ResponderError>> + Send + 'static,
+    ) -> Self {
+        Self {
+            result: Box::pin(result),
+            events: None,
+            control: None,
+        }
     }
 
     /// Adds live events.
     #[must_use]
     pub fn with_events(
         self,
-        events: impl futures_core::Stream<Item = Result<ResponderEvent, ResponderError>> + Send + 'static,
+        events: impl futures_core::Stream<Item = Result<ResponderEvent, ResponderError>>
+        + Send
+        + 'static,
     ) -> Self {
-        Self { events: Some(Box::pin(events)), ..self }
+        Self {
+            events: Some(Box::pin(events)),
+            ..self
+        }
     }
 
     /// Adds a control.
     #[must_use]
     pub fn with_control(self, control: Arc<dyn Control>) -> Self {
-        Self { control: Some(control), ..self }
+        Self {
+            control: Some(control),
+            ..self
+        }
     }
 }
 
@@ -154,13 +171,21 @@ impl Reply {
     /// A reply of this text.
     #[must_use]
     pub fn text(text: impl Into<Arc<str>>) -> Self {
-        Self { text: ReplyText::Text(text.into()), metadata: Metadata::default(), run: None }
+        Self {
+            text: ReplyText::Text(text.into()),
+            metadata: Metadata::default(),
+            run: None,
+        }
     }
 
     /// A reply of all the text that was streamed, in the order of its deltas.
     #[must_use]
     pub fn streamed() -> Self {
-        Self { text: ReplyText::Streamed, metadata: Metadata::default(), run: None }
+        Self {
+            text: ReplyText::Streamed,
+            metadata: Metadata::default(),
+            run: None,
+        }
     }
 
     /// Says how it came to be.
@@ -172,7 +197,10 @@ impl Reply {
     /// Keeps the run behind it.
     #[must_use]
     pub fn with_run(self, run: RunResult) -> Self {
-        Self { run: Some(run), ..self }
+        Self {
+            run: Some(run),
+            ..self
+        }
     }
 }
 
@@ -267,6 +295,9 @@ impl ResponderEvent {
     /// A piece of text outside any workflow step.
     #[must_use]
     pub fn text(text: impl Into<Arc<str>>) -> Self {
-        Self::TextDelta { text: text.into(), step: None }
+        Self::TextDelta {
+            text: text.into(),
+            step: None,
+        }
     }
 }

@@ -16,20 +16,32 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::Taken`] where the id is taken: then nothing changed.
-    fn create(&self, session: &SessionId, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), StoreError>>;
+    fn create(
+        &self,
+        session: &SessionId,
+        entries: Vec<Entry>,
+    ) -> BoxFuture<'static, Result<(), StoreError>>;
 
     /// Reads a journal from a place on, in order, in batches. Never waits for a writer, changes nothing.
     ///
     /// A torn tail ends the stream and is returned as its last item, where nobody holds the journal (law S3).
     /// The stream ends after its first error.
-    fn read(&self, session: &SessionId, from: Seq) -> BoxStream<'static, Result<JournalPart, StoreError>>;
+    fn read(
+        &self,
+        session: &SessionId,
+        from: Seq,
+    ) -> BoxStream<'static, Result<JournalPart, StoreError>>;
 
     /// Waits for the hold on a session: the right to write its journal (law S5). First come, first served within a process;
     /// across processes nobody starves. Dropping the future gives up the place.
     ///
     /// # Errors
     /// [`StoreError::Missing`] where there is no such session, or no longer.
-    fn acquire(&self, session: &SessionId, from: Seq) -> BoxFuture<'static, Result<Acquired, StoreError>>;
+    fn acquire(
+        &self,
+        session: &SessionId,
+        from: Seq,
+    ) -> BoxFuture<'static, Result<Acquired, StoreError>>;
 
     /// One page of the sessions there are, the one with the newest activity first (law S6).
     fn list(&self, page: ListRequest) -> BoxFuture<'static, Result<SessionPage, StoreError>>;
@@ -44,7 +56,8 @@ pub trait Store: Send + Sync + 'static {
     fn is_held(&self, session: &SessionId) -> BoxFuture<'static, Result<bool, StoreError>>;
 
     /// What is readable of a journal, with its gaps marked; changes nothing (law S3).
-    fn salvage(&self, session: &SessionId) -> BoxFuture<'static, Result<Vec<Salvaged>, StoreError>>;
+    fn salvage(&self, session: &SessionId)
+    -> BoxFuture<'static, Result<Vec<Salvaged>, StoreError>>;
 
     /// What this store promises.
     fn capabilities(&self) -> Capabilities;
@@ -105,7 +118,10 @@ pub struct Acquired {
 
 impl std::fmt::Debug for Acquired {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Acquired").field("entries", &self.entries).field("torn", &self.torn).finish_non_exhaustive()
+        f.debug_struct("Acquired")
+            .field("entries", &self.entries)
+            .field("torn", &self.torn)
+            .finish_non_exhaustive()
     }
 }
 
@@ -165,7 +181,10 @@ pub struct ListRequest {
 
 impl Default for ListRequest {
     fn default() -> Self {
-        Self { after: None, limit: 50 }
+        Self {
+            after: None,
+            limit: 50,
+        }
     }
 }
 
@@ -206,7 +225,11 @@ impl SessionSummary {
     /// The title for a first input: its first line with anything in it, shortened on a character.
     #[must_use]
     pub fn title_of(input: &str) -> Arc<str> {
-        let line = input.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let line = input
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default();
         let clean = line.chars().map(|c| if c.is_control() { ' ' } else { c });
         let mut title: String = clean.clone().take(MAX_TITLE_CHARS).collect();
         if clean.count() > MAX_TITLE_CHARS {
@@ -259,7 +282,12 @@ impl Capabilities {
     /// The promises of a store that other processes can open and that outlives them.
     #[must_use]
     pub fn persistent(durability: Durability, hold_release: HoldRelease) -> Self {
-        Self { durability, hold_release, shared: true, persistent: true }
+        Self {
+            durability,
+            hold_release,
+            shared: true,
+            persistent: true,
+        }
     }
 
     /// The promises of a store that lives in one process's memory.
@@ -275,13 +303,25 @@ impl Capabilities {
 }
 
 impl<S: Store + ?Sized> Store for Arc<S> {
-    fn create(&self, session: &SessionId, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn create(
+        &self,
+        session: &SessionId,
+        entries: Vec<Entry>,
+    ) -> BoxFuture<'static, Result<(), StoreError>> {
         (**self).create(session, entries)
     }
-    fn read(&self, session: &SessionId, from: Seq) -> BoxStream<'static, Result<JournalPart, StoreError>> {
+    fn read(
+        &self,
+        session: &SessionId,
+        from: Seq,
+    ) -> BoxStream<'static, Result<JournalPart, StoreError>> {
         (**self).read(session, from)
     }
-    fn acquire(&self, session: &SessionId, from: Seq) -> BoxFuture<'static, Result<Acquired, StoreError>> {
+    fn acquire(
+        &self,
+        session: &SessionId,
+        from: Seq,
+    ) -> BoxFuture<'static, Result<Acquired, StoreError>> {
         (**self).acquire(session, from)
     }
     fn list(&self, page: ListRequest) -> BoxFuture<'static, Result<SessionPage, StoreError>> {
@@ -293,7 +333,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
     fn is_held(&self, session: &SessionId) -> BoxFuture<'static, Result<bool, StoreError>> {
         (**self).is_held(session)
     }
-    fn salvage(&self, session: &SessionId) -> BoxFuture<'static, Result<Vec<Salvaged>, StoreError>> {
+    fn salvage(
+        &self,
+        session: &SessionId,
+    ) -> BoxFuture<'static, Result<Vec<Salvaged>, StoreError>> {
         (**self).salvage(session)
     }
     fn capabilities(&self) -> Capabilities {

@@ -16,7 +16,11 @@ pub trait Tool: Send + Sync + 'static {
     fn spec(&self) -> ToolSpec;
 
     /// Runs it once. The arguments fit the schema. An error becomes the call's result, so that the model can go on (law W2).
-    fn call(&self, input: Arc<Value>, context: ToolContext) -> BoxFuture<'static, Result<Value, ResponderError>>;
+    fn call(
+        &self,
+        input: Arc<Value>,
+        context: ToolContext,
+    ) -> BoxFuture<'static, Result<Value, ResponderError>>;
 
     /// Whether a person has to agree first, seen from its arguments (law W3).
     fn needs_approval(&self, input: &Value) -> bool {

@@ -157,7 +157,9 @@ impl TraceNode {
 
 impl Default for TraceTree {
     fn default() -> Self {
-        Self { nodes: VectorSync::new_sync() }
+        Self {
+            nodes: VectorSync::new_sync(),
+        }
     }
 }
 
@@ -172,7 +174,9 @@ impl TraceTree {
 
     /// Changes a node; snapshots taken before keep it as it was. Nothing happens where there is no such node.
     pub fn update(&mut self, index: NodeIndex, change: impl FnOnce(&mut TraceNode)) {
-        let Some(node) = self.nodes.get_mut(index.0 as usize) else { return };
+        let Some(node) = self.nodes.get_mut(index.0 as usize) else {
+            return;
+        };
         let node = Arc::make_mut(node);
         let parent = node.parent;
         change(node);
@@ -188,7 +192,10 @@ impl TraceTree {
     /// All nodes in the order they were added: every node behind its parent, siblings in their order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (NodeIndex, &Arc<TraceNode>)> {
         // Indices were checked when the nodes were pushed.
-        self.nodes.iter().enumerate().map(|(index, node)| (NodeIndex(index as u32), node))
+        self.nodes
+            .iter()
+            .enumerate()
+            .map(|(index, node)| (NodeIndex(index as u32), node))
     }
 
     /// How many nodes there are.
@@ -206,7 +213,11 @@ impl TraceTree {
     /// The tree with every open node marked aborted, as a stopped run leaves it. `None` where none is open.
     #[must_use]
     pub fn aborted(&self, now: Timestamp) -> Option<Self> {
-        let open: Vec<_> = self.iter().filter(|(_, node)| node.status.is_open()).map(|(index, _)| index).collect();
+        let open: Vec<_> = self
+            .iter()
+            .filter(|(_, node)| node.status.is_open())
+            .map(|(index, _)| index)
+            .collect();
         if open.is_empty() {
             return None;
         }
@@ -251,7 +262,10 @@ pub struct PartialText {
 
 impl Default for PartialText {
     fn default() -> Self {
-        Self { pieces: VectorSync::new_sync(), bytes: 0 }
+        Self {
+            pieces: VectorSync::new_sync(),
+            bytes: 0,
+        }
     }
 }
 
@@ -290,7 +304,10 @@ impl PartialEq for PartialText {
     /// Equal is equal text, however it was cut into pieces.
     fn eq(&self, other: &Self) -> bool {
         self.bytes == other.bytes
-            && self.pieces().flat_map(|piece| piece.bytes()).eq(other.pieces().flat_map(|piece| piece.bytes()))
+            && self
+                .pieces()
+                .flat_map(|piece| piece.bytes())
+                .eq(other.pieces().flat_map(|piece| piece.bytes()))
     }
 }
 
@@ -336,7 +353,11 @@ impl RunResult {
         trace: TraceTree,
         usage: Option<Usage>,
     ) -> Self {
-        Self { steps, trace, usage }
+        Self {
+            steps,
+            trace,
+            usage,
+        }
     }
 
     /// A step's result as text: a string as it is, anything else as JSON; nothing where there is no such step.
@@ -357,7 +378,10 @@ mod tests {
         let mut tree = TraceTree::default();
         let mut parent = None;
         for level in 0..depth {
-            parent = Some(tree.push(parent, TraceNode::new(format!("n{level}"), TraceKind::Sequence, "s")));
+            parent = Some(tree.push(
+                parent,
+                TraceNode::new(format!("n{level}"), TraceKind::Sequence, "s"),
+            ));
         }
         tree
     }
@@ -377,7 +401,11 @@ mod tests {
         let before = tree.clone();
         let (index, _) = tree.iter().nth(50).unwrap();
         tree.update(index, |node| node.status = TraceStatus::Running);
-        let shared = tree.iter().zip(before.iter()).filter(|((_, one), (_, two))| Arc::ptr_eq(one, two)).count();
+        let shared = tree
+            .iter()
+            .zip(before.iter())
+            .filter(|((_, one), (_, two))| Arc::ptr_eq(one, two))
+            .count();
         assert_eq!(shared, 99);
     }
 
@@ -394,7 +422,14 @@ mod tests {
         tree.update(first, |node| node.status = TraceStatus::Done);
         let aborted = tree.aborted(Timestamp::UNIX_EPOCH).unwrap();
         let status: Vec<_> = aborted.iter().map(|(_, node)| node.status).collect();
-        assert_eq!(status, [TraceStatus::Done, TraceStatus::Aborted, TraceStatus::Aborted]);
+        assert_eq!(
+            status,
+            [
+                TraceStatus::Done,
+                TraceStatus::Aborted,
+                TraceStatus::Aborted
+            ]
+        );
         assert!(aborted.aborted(Timestamp::UNIX_EPOCH).is_none());
     }
 }
