@@ -73,7 +73,12 @@ pub struct Seen {
 
 impl Seen {
     pub(crate) fn new(op: Op, session: Option<&SessionId>) -> Self {
-        Self { op, session: session.cloned(), entry: None, from: None }
+        Self {
+            op,
+            session: session.cloned(),
+            entry: None,
+            from: None,
+        }
     }
 
     pub(crate) fn from(mut self, from: Seq) -> Self {
@@ -116,7 +121,9 @@ impl State {
 
 impl Gate {
     pub(crate) fn new() -> Self {
-        Self { state: Arc::new(watch::Sender::new(State::default())) }
+        Self {
+            state: Arc::new(watch::Sender::new(State::default())),
+        }
     }
 
     /// Plans the next operation of a kind which nothing is planned for yet: calling it twice plans the next two.
@@ -124,8 +131,14 @@ impl Gate {
     pub fn next(&self, op: Op) -> Plan<'_> {
         let state = self.state.borrow();
         let first = state.count(op) + 1;
-        let nth = (first..).find(|nth| !state.plans.contains_key(&(op, *nth))).unwrap_or(first);
-        Plan { gate: self, op, nth }
+        let nth = (first..)
+            .find(|nth| !state.plans.contains_key(&(op, *nth)))
+            .unwrap_or(first);
+        Plan {
+            gate: self,
+            op,
+            nth,
+        }
     }
 
     /// Plans the nth operation of a kind, counted from 1 since the store was made.
@@ -135,9 +148,19 @@ impl Gate {
     #[must_use = "nothing is planned before `answer`, `pause` or `pause_answer`"]
     pub fn nth(&self, op: Op, nth: usize) -> Plan<'_> {
         let state = self.state.borrow();
-        assert!(nth > state.count(op), "{op} number {nth} has been reached already");
-        assert!(!state.plans.contains_key(&(op, nth)), "{op} number {nth} is planned already");
-        Plan { gate: self, op, nth }
+        assert!(
+            nth > state.count(op),
+            "{op} number {nth} has been reached already"
+        );
+        assert!(
+            !state.plans.contains_key(&(op, nth)),
+            "{op} number {nth} is planned already"
+        );
+        Plan {
+            gate: self,
+            op,
+            nth,
+        }
     }
 
     /// Short for `next(op).pause()`.
@@ -149,8 +172,17 @@ impl Gate {
     /// Loses the holds of a session now, as if a lease had run out and another process had taken it: `lost()` resolves, and
     /// what is written from now on is `Fenced`. A write the store has been asked for already ends as it ends (law T13).
     pub fn lose_hold(&self, session: &SessionId) {
-        let holds: Vec<_> = self.state.borrow().holds.iter().filter_map(Weak::upgrade).collect();
-        holds.iter().filter(|hold| hold.session() == session).for_each(|hold| hold.lose());
+        let holds: Vec<_> = self
+            .state
+            .borrow()
+            .holds
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
+        holds
+            .iter()
+            .filter(|hold| hold.session() == session)
+            .for_each(|hold| hold.lose());
         drop(holds);
         self.take_back();
     }
@@ -200,24 +232,31 @@ impl Gate {
     }
 
     pub(crate) fn lend(&self, hold: &Arc<Hold>) {
-        self.state.send_modify(|state| state.holds.push(Arc::downgrade(hold)));
+        self.state
+            .send_modify(|state| state.holds.push(Arc::downgrade(hold)));
     }
 
     /// Called once a hold is gone.
     pub(crate) fn take_back(&self) {
-        self.state.send_modify(|state| state.holds.retain(|hold| hold.strong_count() > 0));
+        self.state
+            .send_modify(|state| state.holds.retain(|hold| hold.strong_count() > 0));
     }
 }
 
 impl State {
     fn live_holds(&self) -> usize {
-        self.holds.iter().filter(|hold| hold.strong_count() > 0).count()
+        self.holds
+            .iter()
+            .filter(|hold| hold.strong_count() > 0)
+            .count()
     }
 }
 
 impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gate").field("seen", &self.state.borrow().seen).finish_non_exhaustive()
+        f.debug_struct("Gate")
+            .field("seen", &self.state.borrow().seen)
+            .finish_non_exhaustive()
     }
 }
 
@@ -261,7 +300,10 @@ impl Plan<'_> {
 
 impl fmt::Debug for Plan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Plan").field("op", &self.op).field("nth", &self.nth).finish_non_exhaustive()
+        f.debug_struct("Plan")
+            .field("op", &self.op)
+            .field("nth", &self.nth)
+            .finish_non_exhaustive()
     }
 }
 
@@ -287,14 +329,24 @@ impl Pause {
     /// Where its future was dropped before the test let it go.
     pub async fn reached(&self) {
         let mut phase = self.phase.subscribe();
-        if let Ok(phase) = phase.wait_for(|phase| !matches!(phase, Phase::Coming)).await {
-            assert!(!matches!(*phase, Phase::GivenUp), "the paused operation's future was dropped");
+        if let Ok(phase) = phase
+            .wait_for(|phase| !matches!(phase, Phase::Coming))
+            .await
+        {
+            assert!(
+                !matches!(*phase, Phase::GivenUp),
+                "the paused operation's future was dropped"
+            );
         }
     }
 
     /// Waits until the operation's future has been dropped at the gate. Cancel-safe.
     pub async fn given_up(&self) {
-        let _ = self.phase.subscribe().wait_for(|phase| matches!(phase, Phase::GivenUp)).await;
+        let _ = self
+            .phase
+            .subscribe()
+            .wait_for(|phase| matches!(phase, Phase::GivenUp))
+            .await;
     }
 
     /// Whether the operation waits at the gate now.
@@ -382,7 +434,11 @@ async fn wait(phase: &watch::Sender<Phase>) -> Option<Fault> {
         }
         coming
     });
-    let fault = match changes.wait_for(|phase| matches!(phase, Phase::Released(_))).await.as_deref() {
+    let fault = match changes
+        .wait_for(|phase| matches!(phase, Phase::Released(_)))
+        .await
+        .as_deref()
+    {
         Ok(Phase::Released(fault)) => fault.clone(),
         Ok(Phase::Coming | Phase::Reached | Phase::GivenUp) | Err(_) => None,
     };

@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_core::{
-    Acquired, Appended, Capabilities, Entry, JournalPart, JournalWriter, ListRequest, Recovered, Salvaged, Seq,
-    SessionId, SessionPage, Store, StoreError,
+    Acquired, Appended, Capabilities, Entry, JournalPart, JournalWriter, ListRequest, Recovered,
+    Salvaged, Seq, SessionId, SessionPage, Store, StoreError,
 };
 use futures_util::{
     FutureExt as _, StreamExt as _,
@@ -48,7 +48,10 @@ pub struct GatedStore<S> {
 
 impl<S> Clone for GatedStore<S> {
     fn clone(&self) -> Self {
-        Self { inner: self.inner.clone(), gate: self.gate.clone() }
+        Self {
+            inner: self.inner.clone(),
+            gate: self.gate.clone(),
+        }
     }
 }
 
@@ -57,7 +60,13 @@ impl<S: Store> GatedStore<S> {
     #[must_use]
     pub fn new(inner: S) -> (Self, Gate) {
         let gate = Gate::new();
-        (Self { inner: Arc::new(inner), gate: gate.clone() }, gate)
+        (
+            Self {
+                inner: Arc::new(inner),
+                gate: gate.clone(),
+            },
+            gate,
+        )
     }
 
     /// The store behind the gate: what is asked of it is not seen by the gate.
@@ -98,26 +107,42 @@ impl Fault {
     fn error(self, op: Op, session: Option<&SessionId>) -> StoreError {
         match (self, session) {
             (Self::Fails(error), _) => error,
-            (Self::Fenced, Some(session)) => StoreError::HoldLost { session: session.clone() },
-            (Self::NotWritten | Self::UnknownWritten | Self::UnknownNotWritten | Self::Fenced, _) => {
-                StoreError::backend(format!("the test failed this {op}"))
-            }
+            (Self::Fenced, Some(session)) => StoreError::HoldLost {
+                session: session.clone(),
+            },
+            (
+                Self::NotWritten | Self::UnknownWritten | Self::UnknownNotWritten | Self::Fenced,
+                _,
+            ) => StoreError::backend(format!("the test failed this {op}")),
         }
     }
 }
 
 impl<S: Store> Store for GatedStore<S> {
-    fn create(&self, session: &SessionId, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn create(
+        &self,
+        session: &SessionId,
+        entries: Vec<Entry>,
+    ) -> BoxFuture<'static, Result<(), StoreError>> {
         let id = session.clone();
-        self.pass(Seen::new(Op::Create, Some(session)), move |store| store.create(&id, entries))
+        self.pass(Seen::new(Op::Create, Some(session)), move |store| {
+            store.create(&id, entries)
+        })
     }
 
-    fn read(&self, session: &SessionId, from: Seq) -> BoxStream<'static, Result<JournalPart, StoreError>> {
+    fn read(
+        &self,
+        session: &SessionId,
+        from: Seq,
+    ) -> BoxStream<'static, Result<JournalPart, StoreError>> {
         let id = session.clone();
-        let opened = self.pass(Seen::new(Op::Read, Some(session)).from(from), move |store| {
-            let parts = store.read(&id, from);
-            future::ready(Ok(parts)).boxed()
-        });
+        let opened = self.pass(
+            Seen::new(Op::Read, Some(session)).from(from),
+            move |store| {
+                let parts = store.read(&id, from);
+                future::ready(Ok(parts)).boxed()
+            },
+        );
         stream::once(opened)
             .flat_map(|opened| match opened {
                 Ok(parts) => parts,
@@ -126,12 +151,19 @@ impl<S: Store> Store for GatedStore<S> {
             .boxed()
     }
 
-    fn acquire(&self, session: &SessionId, from: Seq) -> BoxFuture<'static, Result<Acquired, StoreError>> {
+    fn acquire(
+        &self,
+        session: &SessionId,
+        from: Seq,
+    ) -> BoxFuture<'static, Result<Acquired, StoreError>> {
         let (id, this) = (session.clone(), self.clone());
-        self.pass(Seen::new(Op::Acquire, Some(session)).from(from), move |store| {
-            let acquired = store.acquire(&id, from);
-            Box::pin(async move { Ok(this.lend(id, acquired.await?)) })
-        })
+        self.pass(
+            Seen::new(Op::Acquire, Some(session)).from(from),
+            move |store| {
+                let acquired = store.acquire(&id, from);
+                Box::pin(async move { Ok(this.lend(id, acquired.await?)) })
+            },
+        )
     }
 
     fn list(&self, page: ListRequest) -> BoxFuture<'static, Result<SessionPage, StoreError>> {
@@ -140,17 +172,26 @@ impl<S: Store> Store for GatedStore<S> {
 
     fn delete(&self, session: &SessionId) -> BoxFuture<'static, Result<(), StoreError>> {
         let id = session.clone();
-        self.pass(Seen::new(Op::Delete, Some(session)), move |store| store.delete(&id))
+        self.pass(Seen::new(Op::Delete, Some(session)), move |store| {
+            store.delete(&id)
+        })
     }
 
     fn is_held(&self, session: &SessionId) -> BoxFuture<'static, Result<bool, StoreError>> {
         let id = session.clone();
-        self.pass(Seen::new(Op::IsHeld, Some(session)), move |store| store.is_held(&id))
+        self.pass(Seen::new(Op::IsHeld, Some(session)), move |store| {
+            store.is_held(&id)
+        })
     }
 
-    fn salvage(&self, session: &SessionId) -> BoxFuture<'static, Result<Vec<Salvaged>, StoreError>> {
+    fn salvage(
+        &self,
+        session: &SessionId,
+    ) -> BoxFuture<'static, Result<Vec<Salvaged>, StoreError>> {
         let id = session.clone();
-        self.pass(Seen::new(Op::Salvage, Some(session)), move |store| store.salvage(&id))
+        self.pass(Seen::new(Op::Salvage, Some(session)), move |store| {
+            store.salvage(&id)
+        })
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -163,11 +204,21 @@ impl<S: Store> GatedStore<S> {
         let hold = Arc::new(Hold {
             session,
             lost: watch::Sender::new(false),
-            inner: Mutex::new(Inner { writer: Some(acquired.writer), unsure: false }),
+            inner: Mutex::new(Inner {
+                writer: Some(acquired.writer),
+                unsure: false,
+            }),
         });
         self.gate.lend(&hold);
-        let writer = GatedWriter { store: self.clone(), hold: Some(hold), unknown: false };
-        Acquired { writer: Box::new(writer), ..acquired }
+        let writer = GatedWriter {
+            store: self.clone(),
+            hold: Some(hold),
+            unknown: false,
+        };
+        Acquired {
+            writer: Box::new(writer),
+            ..acquired
+        }
     }
 }
 
@@ -208,7 +259,10 @@ impl Hold {
     /// Takes the inner writer for one operation; it comes back however that ends. `None` where the hold is lost.
     fn borrow_writer(&self) -> Option<Borrowed<'_>> {
         let writer = self.inner().writer.take()?;
-        Some(Borrowed { hold: self, writer: Some(writer) })
+        Some(Borrowed {
+            hold: self,
+            writer: Some(writer),
+        })
     }
 }
 
@@ -243,12 +297,17 @@ impl<S> Drop for GatedWriter<S> {
 
 impl<S: Store> GatedWriter<S> {
     fn hold(&self) -> &Hold {
-        self.hold.as_deref().expect("a writer has its hold until it is dropped")
+        self.hold
+            .as_deref()
+            .expect("a writer has its hold until it is dropped")
     }
 
     async fn write(&mut self, op: Op, entry: Entry) -> Appended {
         let session = self.hold().session().clone();
-        let mut visit = self.store.gate.enter(Seen::new(op, Some(&session)).entry(&entry));
+        let mut visit = self
+            .store
+            .gate
+            .enter(Seen::new(op, Some(&session)).entry(&entry));
         if self.unknown {
             let what = format!("{op} after an unknown write: recover first").into();
             return Appended::NotWritten(StoreError::Misuse { session, what });
@@ -270,7 +329,9 @@ impl<S: Store> GatedWriter<S> {
             // Not as the last one: an unknown answer must not let go of the hold.
             Some(fault @ Fault::UnknownWritten) => match self.ask(Op::Append, entry).await {
                 Appended::Written => self.faulted(fault, op),
-                other @ (Appended::NotWritten(_) | Appended::Unknown(_) | Appended::Fenced) => other,
+                other @ (Appended::NotWritten(_) | Appended::Unknown(_) | Appended::Fenced) => {
+                    other
+                }
             },
             Some(fault) => self.faulted(fault, op),
         }
@@ -278,17 +339,25 @@ impl<S: Store> GatedWriter<S> {
 
     async fn ask(&self, op: Op, entry: Entry) -> Appended {
         let hold = self.hold();
-        let Some(mut borrowed) = hold.borrow_writer() else { return Appended::Fenced };
+        let Some(mut borrowed) = hold.borrow_writer() else {
+            return Appended::Fenced;
+        };
         hold.inner().unsure = true;
         let writer = borrowed.writer.as_mut().expect("borrowed until dropped");
-        let answer = if op == Op::AppendLast { writer.append_last(entry).await } else { writer.append(entry).await };
+        let answer = if op == Op::AppendLast {
+            writer.append_last(entry).await
+        } else {
+            writer.append(entry).await
+        };
         hold.inner().unsure = matches!(answer, Appended::Unknown(_));
         answer
     }
 
     fn faulted(&self, fault: Fault, op: Op) -> Appended {
         match fault {
-            Fault::NotWritten | Fault::Fails(_) => Appended::NotWritten(fault.error(op, Some(self.hold().session()))),
+            Fault::NotWritten | Fault::Fails(_) => {
+                Appended::NotWritten(fault.error(op, Some(self.hold().session())))
+            }
             Fault::UnknownWritten | Fault::UnknownNotWritten => {
                 Appended::Unknown(fault.error(op, Some(self.hold().session())))
             }
@@ -302,7 +371,9 @@ impl<S: Store> GatedWriter<S> {
     async fn recover_through(&self, from: Seq) -> Result<Recovered, StoreError> {
         let hold = self.hold();
         let session = hold.session().clone();
-        let mut borrowed = hold.borrow_writer().ok_or(StoreError::HoldLost { session: session.clone() })?;
+        let mut borrowed = hold.borrow_writer().ok_or(StoreError::HoldLost {
+            session: session.clone(),
+        })?;
         let unsure = hold.inner().unsure;
         if unsure {
             let writer = borrowed.writer.as_mut().expect("borrowed until dropped");
@@ -335,7 +406,10 @@ impl<S: Store> JournalWriter for GatedWriter<S> {
     fn recover(&mut self, from: Seq) -> BoxFuture<'_, Result<Recovered, StoreError>> {
         Box::pin(async move {
             let session = self.hold().session().clone();
-            let mut visit = self.store.gate.enter(Seen::new(Op::Recover, Some(&session)).from(from));
+            let mut visit = self
+                .store
+                .gate
+                .enter(Seen::new(Op::Recover, Some(&session)).from(from));
             let recovered = match visit.before().await {
                 None => self.recover_through(from).await?,
                 Some(fault) => {
@@ -356,7 +430,11 @@ impl<S: Store> JournalWriter for GatedWriter<S> {
     fn lost(&self) -> BoxFuture<'static, ()> {
         let hold = self.hold();
         let mut lost = hold.lost.subscribe();
-        let inner = hold.inner().writer.as_ref().map_or_else(|| future::pending().boxed(), |writer| writer.lost());
+        let inner = hold
+            .inner()
+            .writer
+            .as_ref()
+            .map_or_else(|| future::pending().boxed(), |writer| writer.lost());
         Box::pin(async move {
             let lost = async move {
                 // A writer that is gone was not lost: its holder let go of it.

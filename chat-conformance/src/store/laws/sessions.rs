@@ -1,0 +1,171 @@
+//! S7: sessions that are missing, taken, busy or deleted.
+
+use chat_core::{Entry, Seq, StoreError};
+use futures_util::StreamExt as _;
+
+use crate::store::{
+    Outcome,
+    factory::{Lab, accepted, completed, created, entries, script, session_id, waits, write},
+};
+
+pub(in crate::store) async fn s7_a_missing_session_is_named(lab: Lab) -> Outcome {
+    let session = session_id("nobody");
+    let check = |what: &str, error: Option<StoreError>| match error {
+        Some(StoreError::Missing { session: named }) => assert_eq!(named, session, "{what}"),
+        other => panic!("{what} of a missing session: {other:?}"),
+    };
+    check(
+        "read",
+        lab.store
+            .read(&session, Seq::ZERO)
+            .next()
+            .await
+            .and_then(Result::err),
+    );
+    check(
+        "acquire",
+        lab.store.acquire(&session, Seq::ZERO).await.err(),
+    );
+    check("delete", lab.store.delete(&session).await.err());
+    check("salvage", lab.store.salvage(&session).await.err());
+    assert!(
+        lab.list(10).await.is_empty(),
+        "asking for a session does not make one"
+    );
+    drop(lab.session("nobody").await);
+    drop(lab.hold(&session, Seq::ZERO).await);
+    Ok(())
+}
+
+pub(in crate::store) async fn s7_a_taken_id_changes_nothing(lab: Lab) -> Outcome {
+    let session = session_id("s7");
+    lab.store
+        .create(&session, script())
+        .await
+        .expect("a free id can be created");
+    for (what, held) in [
+        ("free", None),
+        ("held", Some(lab.hold(&session, Seq::ZERO).await)),
+    ] {
+        let again = lab.store.create(&session, vec![created()]).await;
+        assert!(
+            matches!(&again, Err(StoreError::Taken { session: named }) if *named == session),
+            "{what}: {again:?}"
+        );
+        assert_eq!(lab.entries(&session).await, script(), "{what}");
+        drop(held);
+    }
+    Ok(())
+}
+
+pub(in crate::store) async fn s7_what_is_no_journal_is_not_created(lab: Lab) -> Outcome {
+    let session = session_id("s7");
+    let wrong: [(&str, Vec<Entry>); 4] = [
+        ("nothing", vec![]),
+        ("no session.created", vec![accepted(0, 1)]),
+        ("a gap", vec![created(), accepted(2, 1)]),
+        (
+            "one place twice",
+            vec![created(), accepted(1, 1), completed(1, 1)],
+        ),
+    ];
+    for (what, entries) in wrong {
+        let answer = lab.store.create(&session, entries).await;
+        assert!(
+            matches!(answer, Err(StoreError::Misuse { .. })),
+            "{what}: {answer:?}"
+        );
+        assert!(lab.list(10).await.is_empty(), "{what}: all or nothing");
+    }
+    lab.store
+        .create(&session, script())
+        .await
+        .expect("the id is still free");
+    assert_eq!(lab.entries(&session).await, script());
+    Ok(())
+}
+
+pub(in crate::store) async fn s7_delete_is_refused_while_held_or_waited_for(lab: Lab) -> Outcome {
+    let session = lab.session("s7").await;
+    let (mut writer, _) = lab.hold(&session, Seq(1)).await;
+    let busy = lab.store.delete(&session).await;
+    assert!(matches!(busy, Err(StoreError::Busy { .. })), "{busy:?}");
+    let mut waiting = lab.store.acquire(&session, Seq(1));
+    assert!(waits(&mut waiting).await, "two holders at once");
+    let busy = lab.store.delete(&session).await;
+    assert!(matches!(busy, Err(StoreError::Busy { .. })), "{busy:?}");
+    write(&mut writer, accepted(1, 1)).await;
+    drop(waiting);
+    drop(writer);
+    lab.store
+        .delete(&session)
+        .await
+        .expect("nobody is there any more");
+    Ok(())
+}
+
+pub(in crate::store) async fn s7_a_deleted_session_is_gone_and_can_be_made_anew(
+    lab: Lab,
+) -> Outcome {
+    let session = session_id("s7");
+    for _ in 0..3 {
+        lab.store
+            .create(&session, script())
+            .await
+            .expect("a free id can be created");
+        lab.session("other").await;
+        let (mut writer, _) = lab.hold(&session, Seq(9)).await;
+        write(&mut writer, completed(9, 4)).await;
+        drop(writer);
+        lab.store.delete(&session).await.expect("nobody holds it");
+        let gone = lab.store.delete(&session).await;
+        assert!(matches!(gone, Err(StoreError::Missing { .. })), "{gone:?}");
+        let gone = lab.store.acquire(&session, Seq::ZERO).await;
+        assert!(matches!(gone, Err(StoreError::Missing { .. })), "{gone:?}");
+        let listed: Vec<_> = lab
+            .list(10)
+            .await
+            .into_iter()
+            .map(|session| session.id)
+            .collect();
+        assert_eq!(listed, [session_id("other")], "only the other one is left");
+        lab.store
+            .delete(&session_id("other"))
+            .await
+            .expect("nobody holds it");
+    }
+    Ok(())
+}
+
+pub(in crate::store) async fn s7_who_waited_for_a_deleted_session_is_told(lab: Lab) -> Outcome {
+    let session = lab.session("s7").await;
+    let other = lab.another_process().await?;
+    let third = lab.another_process().await?;
+    let (writer, _) = lab.hold(&session, Seq(1)).await;
+    let mut delete = other.delete(&session);
+    assert!(waits(&mut delete).await, "deleted under its holder");
+    let mut waiting = third.acquire(&session, Seq(1));
+    assert!(waits(&mut waiting).await, "two holders at once");
+    drop(writer);
+    // Either may come first. A holder lets go, and then the delete goes on.
+    let waited = async {
+        match waiting.await {
+            Ok(acquired) => drop(acquired),
+            Err(StoreError::Missing { .. }) => {}
+            Err(other) => panic!("{other:?}"),
+        }
+    };
+    let (deleted, ()) = futures_util::future::join(delete, waited).await;
+    deleted.expect("the holder let go");
+    for store in [&lab.store, &other, &third] {
+        let gone = store.acquire(&session, Seq(1)).await;
+        assert!(matches!(gone, Err(StoreError::Missing { .. })), "{gone:?}");
+    }
+    lab.session("s7").await;
+    assert_eq!(
+        entries(&*third, &session, Seq::ZERO).await,
+        [created()],
+        "made anew, it is seen by all"
+    );
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! The suite of laws, against the file store as it is set up by default and in its weaker setting.
+
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use chat_conformance::StoreFactory;
+use chat_core::Durability;
+use chat_store_file::FileStore;
+use tempfile::TempDir;
+
+/// Each store has a folder of its own below the factory's.
+struct Files {
+    folder: TempDir,
+    made: AtomicU32,
+    durability: Durability,
+}
+
+impl Files {
+    fn new(durability: Durability) -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            made: AtomicU32::new(0),
+            durability,
+        }
+    }
+
+    fn open(&self, folder: PathBuf) -> FileStore {
+        FileStore::options()
+            .durability(self.durability)
+            .open(folder)
+            .unwrap()
+    }
+}
+
+impl StoreFactory for Files {
+    type Store = FileStore;
+
+    async fn make(&self) -> FileStore {
+        let made = self.made.fetch_add(1, Ordering::Relaxed);
+        self.open(self.folder.path().join(made.to_string()))
+    }
+
+    async fn reopen(&self, store: &FileStore) -> FileStore {
+        self.open(store.folder().to_owned())
+    }
+}
+
+mod full {
+    use super::*;
+    chat_conformance::store_laws!(Files::new(Durability::Full));
+}
+
+mod os {
+    use super::*;
+    chat_conformance::store_laws!(Files::new(Durability::Os));
+}
