@@ -1,0 +1,494 @@
+//! Laws J3 and P1 for the redactor: what must never come out, what must survive, and that twice is once.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn clean(text: &str) -> String {
+    let redactor = Redactor::default();
+    let clean = redactor.text(text).into_owned();
+    assert_eq!(redactor.text(&clean), clean, "twice is once, from {text:?}");
+    clean
+}
+
+#[test]
+fn p1_c67_credentials_under_a_name_are_taken_out_and_the_rest_stays() {
+    for (text, expected) in [
+        ("password=hunter2", "password=[redacted]"),
+        (
+            "password: hunter2, user: bob",
+            "password: [redacted], user: bob",
+        ),
+        (
+            "PASSWORD = 'hunter 2' port=1",
+            "PASSWORD = '[redacted]' port=1",
+        ),
+        (
+            "x-api-key: abc\r\naccept: */*",
+            "x-api-key: [redacted]\r\naccept: */*",
+        ),
+        (
+            "Authorization: Basic dTpw\nHost: example.org",
+            "Authorization: [redacted]\nHost: example.org",
+        ),
+        (
+            "proxy-authorization: Digest username=\"u\", response=\"abc\"",
+            "proxy-authorization: [redacted]",
+        ),
+        (
+            "curl -H 'Authorization: Bearer abc' https://example.org",
+            "curl -H 'Authorization: [redacted]' https://example.org",
+        ),
+        (
+            r#"{"log":"Cookie: sid=abc; a=b\nHost: h"}"#,
+            r#"{"log":"Cookie: [redacted]\nHost: h"}"#,
+        ),
+        ("Set-Cookie: sid=abc; Path=/", "Set-Cookie: [redacted]"),
+        (
+            "GET /v1?api_key=abc&limit=5 HTTP/1.1",
+            "GET /v1?api_key=[redacted]&limit=5 HTTP/1.1",
+        ),
+        (
+            "https://example.org/maps?key=abc#top",
+            "https://example.org/maps?key=[redacted]",
+        ),
+        (
+            "https://example.org/?a=1&token=abc&b=2",
+            "https://example.org/?a=1&token=[redacted]&b=2",
+        ),
+        ("refused with token=abc", "refused with token=[redacted]"),
+        (
+            r#"{"apiKey": "abc", "model": "m"}"#,
+            r#"{"apiKey": "[redacted]", "model": "m"}"#,
+        ),
+        (
+            r#"{"password": "a\"b\\", "n": 1}"#,
+            r#"{"password": "[redacted]", "n": 1}"#,
+        ),
+        (
+            r#"{"password": 1234, "n": 1}"#,
+            r#"{"password": [redacted], "n": 1}"#,
+        ),
+        (
+            r#"{"credentials": {"id": "a", "k": "b"}, "n": 1}"#,
+            r#"{"credentials": [redacted], "n": 1}"#,
+        ),
+        (
+            r#"body: "{\"client_secret\": \"ab\\\"c\", \"n\": 1}""#,
+            r#"body: "{\"client_secret\": \"[redacted]\", \"n\": 1}""#,
+        ),
+        (
+            r#"Config { token: Some("abc"), port: 1 }"#,
+            "Config { token: [redacted], port: 1 }",
+        ),
+        (
+            r#"Config { secret: Secret { inner: "abc" }, port: 1 }"#,
+            "Config { secret: [redacted], port: 1 }",
+        ),
+        (
+            r#"{'password': b'hunter2', 'n': 1}"#,
+            "{'password': [redacted], 'n': 1}",
+        ),
+        (r#"password=b"hunter2" n=1"#, "password=[redacted] n=1"),
+        (
+            "<password>hunter2</password>",
+            "<password>[redacted]</password>",
+        ),
+        (
+            "user[password]=hunter2&user[name]=bob",
+            "user[password]=[redacted]&user[name]=bob",
+        ),
+        (
+            "(password=hunter2) refused",
+            "(password=[redacted]) refused",
+        ),
+        ("password=p)a]s,s'w\"o&rd!", "password=[redacted]&rd!"),
+        ("password: p)a]s,s'w\"o&rd!", "password: [redacted]"),
+        ("API key: abc; next", "API key: [redacted]; next"),
+        ("access token = abc", "access token = [redacted]"),
+        (
+            "connection string: Server=db;Password=a b;",
+            "connection string: [redacted]",
+        ),
+        (
+            "Server=db;Password=abc;Timeout=5",
+            "Server=db;Password=[redacted];Timeout=5",
+        ),
+        (
+            "private key: -----BEGIN X-----\nabc\n-----END X----- ok",
+            "private key: [redacted]",
+        ),
+        (
+            "login --password hunter2 --host h",
+            "login --password [redacted] --host h",
+        ),
+        ("secret => \"abc\"", "secret => \"[redacted]\""),
+        ("password=\"cut off in the mid", "password=\"[redacted]"),
+        (
+            "spring.datasource.password=abc",
+            "spring.datasource.password=[redacted]",
+        ),
+        (
+            "wrong password: API key: abc",
+            "wrong password: API key: [redacted]",
+        ),
+        (
+            "password= X-Api-Key: abc",
+            "password= X-Api-Key: [redacted]",
+        ),
+        ("密码password=abc 。", "密码password=[redacted] 。"),
+    ] {
+        assert_eq!(clean(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn p1_c67_credentials_are_told_by_their_form() {
+    let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl";
+    for (text, expected) in [
+        ("got Bearer abcdef12 back", "got Bearer [redacted] back"),
+        ("got bearer dXNlcjpwYXNz.", "got bearer [redacted]"),
+        ("Basic dXNlcjpwYXNzd29yZA==", "Basic [redacted]"),
+        (
+            "bad key sk-abcdefghijklmnopqrstuvwxyz, sorry",
+            "bad key [redacted], sorry",
+        ),
+        ("bad key sk-proj-Ab12Cd34-Ef56.", "bad key [redacted]."),
+        (r"line\nsk-ant-api03-abcdef123456", r"line\n[redacted]"),
+        ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted]"),
+        (
+            "github_pat_11ABCDEFG0123456789_abcdefghijklmnop",
+            "[redacted]",
+        ),
+        ("(AKIAIOSFODNN7EXAMPLE)", "([redacted])"),
+        ("xoxb-123456789012-abcdefGHIJKL", "[redacted]"),
+        ("AIzaSyA1234567890abcdefghijklmnopqrstuv", "[redacted]"),
+        (&format!("<{jwt}>"), "<[redacted]>"),
+        (
+            "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nb",
+            "a\n[redacted]\nb",
+        ),
+        ("-----BEGIN PRIVATE KEY-----\\nMIIE", "[redacted]"),
+        (
+            "postgres://bob:hunter2@db:5432/app",
+            "postgres://bob:[redacted]@db:5432/app",
+        ),
+        (
+            "postgres://bob:p@ss/w?rd@db:5432/app",
+            "postgres://bob:[redacted]@db:5432/app",
+        ),
+        ("redis://:hunter2@cache", "redis://:[redacted]@cache"),
+        (
+            "https://token:abc@example.org/",
+            "https://token:[redacted]@example.org/",
+        ),
+        (
+            "https://0123456789abcdef0123@example.org",
+            "https://[redacted]@example.org",
+        ),
+        (
+            "the token 0123456789abcdef0123 was refused",
+            "the token [redacted] was refused",
+        ),
+        (
+            "Incorrect API key provided 9aF3kLq8ZxP2mN7vB4",
+            "Incorrect API key provided [redacted]",
+        ),
+        (
+            "secret wJal/rXUtnFEMIbPxRfiCYaBcDeFgH+a",
+            "secret [redacted]",
+        ),
+    ] {
+        assert_eq!(clean(text), expected, "{text}");
+    }
+}
+
+/// What must survive as it is: words, names and ids that only look alike.
+const LOOK_ALIKES: [&str; 48] = [
+    "max_tokens: 100",
+    "\"max_tokens\": 4096, \"n\": 1",
+    "used 12,345 tokens (prompt_tokens=12000, completion_tokens=345)",
+    "total tokens: 345",
+    "tokenizer: cl100k_base",
+    "the tokenizer=fast option",
+    "eos_token: </s>",
+    "the password was wrong",
+    "the password is too short",
+    "a secret is never shown",
+    "this token has expired",
+    "Unexpected token: end of file",
+    "unexpected token } in JSON at position 4",
+    "SyntaxError: Unexpected token '<', \"<html>\" is not valid JSON",
+    "invalid_token: The access token has expired",
+    "Token::End",
+    "token count of gpt-4o-mini-2024-07-18 exceeded",
+    "invalid token for model claude-3-5-sonnet-20241022",
+    "let token = lexer.next()",
+    "use the --token option",
+    "password: null",
+    "\"password\": null",
+    "secret=false",
+    "password=",
+    "password= ",
+    "sk-learn",
+    "sk-learn-contrib-2024 and task-1234567890ab",
+    "hf_hub_download_with_progress",
+    "npm_config_registry_mirror",
+    "risk-assessment",
+    "Basic authentication failed",
+    "basic types",
+    "a bearer of bad news",
+    "WWW-Authenticate: Bearer realm=\"example\"",
+    "commit 3b18e512dba79e4c8300dd08aeb37f8e728b8dad",
+    "id 550e8400-e29b-41d4-a716-446655440000",
+    "turn 01JD3K8VQ2M4N6P8R0T2V4X6Z8",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "https://example.org:8080/path?email=a@b.example&page=2",
+    "ssh://git@example.org/repo.git",
+    "git@example.org:owner/repo.git",
+    "mailto:someone@example.org",
+    "AKIA is what AWS key ids begin with",
+    "eyJ is what a JWT begins with",
+    "the keyboard: qwertz, the monkey=3",
+    "author: someone, authority=none",
+    "primary key: id",
+    "C:\\temp\\new\\readme.txt",
+];
+
+#[test]
+fn p1_what_only_looks_alike_survives() {
+    for text in LOOK_ALIKES {
+        assert_eq!(clean(text), text);
+    }
+}
+
+#[test]
+fn p1_a_known_secret_is_taken_out_wherever_it_stands() {
+    let redactor = Redactor::default()
+        .with_secret("correct horse")
+        .with_secret("horse \"battery\"\n")
+        .with_secret("short");
+    assert_eq!(
+        redactor.text("say correct horse \"battery\" now"),
+        "say [redacted] now"
+    );
+    assert_eq!(
+        redactor.text(r#"{"a":"horse \"battery\""}"#),
+        r#"{"a":"[redacted]"}"#
+    );
+    assert_eq!(
+        redactor.text("short"),
+        "short",
+        "too short to be looked for"
+    );
+    assert!(matches!(redactor.text("nothing"), Cow::Borrowed("nothing")));
+    assert_eq!(format!("{redactor:?}"), "Redactor { secrets: 3 }");
+    let mark = Redactor::default().with_secret("redacted");
+    assert_eq!(mark.text("[redacted] redacted"), "[redacted] [redacted]");
+}
+
+#[test]
+fn p1_json_is_redacted_by_key_by_form_and_inside_strings() {
+    let value = json!({
+        "model": "m", "max_tokens": 5, "password": null, "secret": true, "token": "", "passwd": 1234,
+        "nested": [{"X-Api-Key": "abc", "list": ["Bearer abcdef123", "ok"]}],
+        "credentials": {"id": "a"},
+        "headers": [["authorization", "Negotiate abc"], ["accept", "text"], {"name": "Cookie", "value": "a=b"}],
+        "required": ["password", "user_name"],
+        "body": "{\"password\": \"hunter2\", \"big\": 12345678901234567890123}",
+        "twice": "[\"{\\\"token\\\": \\\"abc\\\"}\"]",
+        "innocent": "{\"big\": 12345678901234567890123}",
+        "ghp_16C7e42F292c6912E7710c838347Ae178B4a": 1,
+    });
+    let expected = json!({
+        "model": "m", "max_tokens": 5, "password": null, "secret": true, "token": "", "passwd": "[redacted]",
+        "nested": [{"X-Api-Key": "[redacted]", "list": ["Bearer [redacted]", "ok"]}],
+        "credentials": "[redacted]",
+        "headers": [["authorization", "[redacted]"], ["accept", "text"], {"name": "Cookie", "value": "[redacted]"}],
+        "required": ["password", "user_name"],
+        "body": "{\"big\":1.2345678901234568e+22,\"password\":\"[redacted]\"}",
+        "twice": "[\"{\\\"token\\\":\\\"[redacted]\\\"}\"]",
+        "innocent": "{\"big\": 12345678901234567890123}",
+        "[redacted]": 1,
+    });
+    let redactor = Redactor::default();
+    assert_eq!(redactor.json(&value), expected);
+    assert_eq!(redactor.json(&expected), expected);
+}
+
+#[test]
+fn p3_deep_json_is_cut_not_followed() {
+    let deep = (0..1000).fold(json!("Bearer abcdef123"), |inner, _| json!([inner]));
+    let text = Redactor::default().json(&deep).to_string();
+    assert!(text.contains(MARK) && text.len() < 400, "{text}");
+}
+
+#[test]
+fn p1_time_grows_with_the_text() {
+    // Each makes a scanner look far ahead at every step; one that does would be at it for minutes.
+    for piece in [
+        "sk-",
+        "eyJ-",
+        "eyJa.",
+        "a://",
+        "a://b:c/",
+        "token/",
+        "bearer ",
+        "password=\"",
+        "token: ",
+        "x token: '",
+        "\\",
+        "\\\"",
+        "password",
+        "-----BEGIN ",
+        "-----BEGIN X-----",
+        "(",
+        "password=(",
+        "))",
+        "password=)",
+        "secret ",
+        "a.",
+        "=",
+        "cookie: ",
+        MARK,
+        "token=[redacted]",
+        "é",
+        "ghp_",
+        "--token ",
+        "AKIA",
+        "user[",
+    ] {
+        let text = piece.repeat(10_000 / piece.len());
+        clean(&text);
+    }
+}
+
+/// Secrets of every form, each with a place in which it stands.
+fn planted() -> impl Strategy<Value = (String, String)> {
+    let bare = prop_oneof![
+        "sk-[a-zA-Z0-9]{20,40}",
+        "sk-proj-[a-z0-9]{24}",
+        "gh[pousr]_[a-zA-Z0-9]{36}",
+        "github_pat_[a-zA-Z0-9]{22}_[a-zA-Z0-9]{30}",
+        "AKIA[A-Z0-9]{16}",
+        "xox[bp]-[0-9]{12}-[a-zA-Z0-9]{24}",
+        "AIza[a-zA-Z0-9_-]{35}",
+        "eyJ[a-zA-Z0-9_-]{20}\\.[a-zA-Z0-9_-]{20}\\.[a-zA-Z0-9_-]{20}",
+        "-----BEGIN PRIVATE KEY-----\n([a-zA-Z0-9+/]{64}\n){1,3}-----END PRIVATE KEY-----",
+    ]
+    .prop_map(|secret| (secret.clone(), secret));
+    let value = "[a-zA-Z0-9!@#$%^*()_+-][a-zA-Z0-9!@#$%^*()_+.,:-]{7,30}[a-zA-Z0-9]";
+    let place = prop::sample::select(vec![
+        "password={}",
+        "api_key={}",
+        "X-Api-Key: {}",
+        "\"client_secret\": \"{}\"",
+        "\\\"password\\\":\\\"{}\\\"",
+        "passwd='{}'",
+        "Authorization: Bearer {}",
+        "authorization=Basic {}",
+        "Cookie: sid={}; b=c",
+        "?access_token={}&a=b",
+        "secret: Secret { s: \"{}\" }",
+        "password: Some(\"{}\")",
+        "postgres://bob:{}@db/app",
+        "<secret>{}</secret>",
+        "API key: {}",
+    ]);
+    let named = (value, place).prop_map(|(secret, place)| (place.replace("{}", &secret), secret));
+    prop_oneof![bare, named]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn p1_j3_a_planted_secret_never_comes_out(
+        (planted, secret) in planted(),
+        before in prop::sample::select(LOOK_ALIKES.to_vec()),
+        after in prop::sample::select(LOOK_ALIKES.to_vec()),
+        newline in any::<bool>(),
+    ) {
+        let text = if newline { format!("{before}\n{planted}\n{after}") } else { format!("{before} {planted} {after}") };
+        let clean = clean(&text);
+        prop_assert!(!clean.contains(&secret), "{clean}");
+        // Not even most of it.
+        prop_assert!(!clean.contains(&secret[secret.len() / 2..]), "{clean}");
+        let json = Redactor::default().json(&json!({"error": [text.clone()], "inner": json!({"text": text}).to_string()}));
+        prop_assert!(!json.to_string().contains(&secret), "{json}");
+    }
+
+    #[test]
+    fn p1_redacting_twice_is_once_and_nothing_panics(text in texts()) {
+        clean(&text);
+        let redactor = Redactor::default().with_secret("token=abc").with_secret("redacted");
+        let once = redactor.text(&text).into_owned();
+        let again = redactor.text(&once).into_owned();
+        prop_assert_eq!(again, once);
+    }
+}
+
+/// Texts of all that means something to the scanner.
+fn texts() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        prop::sample::select(vec![
+            "password",
+            "token",
+            "Bearer",
+            "basic",
+            "authorization",
+            "cookie",
+            "api key",
+            "key",
+            "secret",
+            "invalid",
+            "=",
+            ":",
+            "://",
+            "@",
+            "\"",
+            "'",
+            "\\",
+            "\\n",
+            "\n",
+            " ",
+            "&",
+            "?",
+            ";",
+            ",",
+            ".",
+            "(",
+            ")",
+            "[",
+            "]",
+            "{",
+            "}",
+            "<",
+            ">",
+            "/",
+            "-----BEGIN X-----",
+            "-----END X-----",
+            "sk-",
+            "ghp_",
+            "eyJhbGciOi",
+            "AKIAIOSFODNN7EXAMPLE",
+            "abcdef0123456789abcd",
+            "abc1234",
+            "null",
+            MARK,
+            "redacted",
+            "Some",
+            "user",
+            "é",
+            "--token",
+            "b\"",
+            "password=",
+            "\\\"",
+        ])
+        .prop_map(str::to_owned),
+        "[ -~]{1,4}",
+        "\\PC{1,3}",
+    ];
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
