@@ -73,6 +73,8 @@ impl<T: Clone> Future for Wait<T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let answer = self.answer.clone();
+        // A waker is caller's code: cloned before there is a lock, and the one from before dropped behind it.
+        let waker = cx.waker().clone();
         let mut state = answer.lock();
         if let Some(value) = &state.value {
             return Poll::Ready(value.clone());
@@ -81,7 +83,9 @@ impl<T: Clone> Future for Wait<T> {
             state.next += 1;
             state.next
         });
-        state.wakers.insert(place, cx.waker().clone());
+        let before = state.wakers.insert(place, waker);
+        drop(state);
+        drop(before);
         Poll::Pending
     }
 }

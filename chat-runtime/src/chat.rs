@@ -224,7 +224,7 @@ impl Chat {
         }
         let ended = async {
             for shared in &open {
-                until_stopped(shared).await;
+                shared.until_stopped().await;
             }
         };
         let mut ended = std::pin::pin!(ended);
@@ -261,17 +261,16 @@ impl Chat {
     ) -> Session {
         let fresh = Shared::new(id.clone(), self.0.services.clone(), runtime, transcript);
         fresh.tell(|machine, _| machine.handle_refreshed(&[], held));
-        let shutting_down = {
-            let mut sessions = self.sessions();
-            if let Some(shared) = sessions.open.get(id).and_then(Weak::upgrade) {
-                return Session { shared };
-            }
-            sessions.sweep();
-            sessions.open.insert(id.clone(), Arc::downgrade(&fresh));
-            sessions.shutting_down
-        };
-        if shutting_down {
-            fresh.tell(|machine, now| machine.shutdown(now, Shutdown::Begin));
+        let now = self.0.services.environment.now();
+        let mut sessions = self.sessions();
+        if let Some(shared) = sessions.open.get(id).and_then(Weak::upgrade) {
+            return Session { shared };
+        }
+        sessions.sweep();
+        sessions.open.insert(id.clone(), Arc::downgrade(&fresh));
+        if sessions.shutting_down {
+            // Told before anyone else can have it. Nothing comes of it but what is refused later.
+            fresh.lock().machine.shutdown(now, Shutdown::Begin);
         }
         Session { shared: fresh }
     }
@@ -284,17 +283,6 @@ impl Sessions {
             self.open.retain(|_, shared| shared.strong_count() > 0);
             self.swept = self.open.len();
         }
-    }
-}
-
-async fn until_stopped(shared: &Shared) {
-    loop {
-        // Created before the look, so that a stop in between is not missed.
-        let stopped = shared.stopped.notified();
-        if shared.is_stopped() {
-            return;
-        }
-        stopped.await;
     }
 }
 

@@ -33,7 +33,7 @@ impl Drop for Guard {
             locked.commands.clear();
             locked.driving = false;
         }
-        self.shared.stopped.notify_waiters();
+        self.shared.let_go.notify_waiters();
     }
 }
 
@@ -105,6 +105,9 @@ pub(crate) async fn drive(mut guard: Guard) {
                 shared.tell(|machine, now| machine.handle_hold_lost(now));
             }
             Next::Stop => break,
+        }
+        if hold.is_none() {
+            shared.let_go.notify_waiters();
         }
     }
     guard.armed = false;

@@ -91,6 +91,8 @@ impl Stream for TurnEvents {
             return Poll::Ready(Some(event));
         }
         let log = self.log.clone();
+        // A waker is caller's code: cloned before there is a lock, and the one from before dropped behind it.
+        let waker = cx.waker().clone();
         let mut reading = log.lock();
         // All there is, in one go: the writer is held up once for many events.
         self.ready = reading.log.take();
@@ -98,7 +100,7 @@ impl Stream for TurnEvents {
             Some(event) => Poll::Ready(Some(event)),
             None if reading.ended => Poll::Ready(None),
             None => {
-                let before = reading.waker.replace(cx.waker().clone());
+                let before = reading.waker.replace(waker);
                 drop(reading);
                 drop(before);
                 Poll::Pending

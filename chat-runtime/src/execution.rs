@@ -4,7 +4,6 @@
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
 };
@@ -13,11 +12,14 @@ use chat_core::{
     ApprovalId, Control, Decision, Execution, Reply, ResponderError, ResponderEvent, Start,
     SteerId, SteerRefused, TurnRequest,
 };
-use futures_core::{Stream, future::BoxFuture, stream::BoxStream};
+use futures_core::{future::BoxFuture, stream::BoxStream};
 use futures_util::task::AtomicWaker;
 use tokio_util::sync::CancellationToken;
 
-use crate::shared::Shared;
+use crate::{
+    giving_way::{behind_others, giving_way},
+    shared::Shared,
+};
 
 /// How many events are taken from a responder before the machine is told.
 const BATCH: usize = 256;
@@ -98,11 +100,14 @@ pub(crate) async fn execute(
     cancel: CancellationToken,
     inbox: Arc<Inbox>,
 ) {
-    // Whoever was woken by the turn's start may be waiting for this very thread: they go first, since what follows is caller's
-    // code and may never yield.
-    tokio::task::yield_now().await;
+    // Whoever was woken by the turn's start goes first: what follows is caller's code and may never yield.
+    behind_others().await;
+    if cancel.is_cancelled() {
+        // The turn ended before this task could be aborted: its responder is not to be called any more.
+        return;
+    }
     let turn = start.turn_id.clone();
-    let mut work = match guarded("the responder", || begin(&shared, start, cancel)) {
+    let mut work = match guarded(|| begin(&shared, start, cancel)) {
         Ok(execution) => Work::new(execution),
         Err(error) => {
             return shared.tell(|machine, now| machine.handle_result(now, &turn, Err(error)));
@@ -114,8 +119,8 @@ pub(crate) async fn execute(
     let mut last_batches = LAST_BATCHES;
     let mut round = Round::default();
     loop {
-        std::future::poll_fn(|cx| work.poll(cx, &inbox, &mut round)).await;
-        let failed = matches!(work.reply, Some(Err(_))) || matches!(round.ended, Some(Err(_)));
+        giving_way(|cx| work.poll(cx, &inbox, &mut round)).await;
+        let failed = work.has_failed() || matches!(round.ended, Some(Err(_)));
         let done = if failed {
             !round.more || last_batches == 0
         } else {
@@ -145,9 +150,8 @@ pub(crate) async fn execute(
             return;
         }
         round.more = false;
-        // Measured on tokio 1.54: a task that wakes another and then blocks its thread keeps that one in a slot nobody steals
-        // from. Whoever the batch woke runs before caller's code is polled again.
-        tokio::task::yield_now().await;
+        // Whoever the batch woke runs before caller's code is polled again.
+        behind_others().await;
     }
 }
 
@@ -195,78 +199,49 @@ impl Work {
         self.reply.is_some() && self.events.is_none()
     }
 
+    fn has_failed(&self) -> bool {
+        matches!(self.reply, Some(Err(_)))
+    }
+
     /// Polls all there is to poll, until there is something to tell: requests, then steers, then events, then the result.
     fn poll(&mut self, cx: &mut Context<'_>, inbox: &Inbox, round: &mut Round) -> Poll<()> {
-        let polled = guarded("the responder", || {
-            for request in inbox.take(cx) {
-                self.ask(request, round);
-            }
-            self.poll_steers(cx, round);
-            self.poll_events(cx, round);
-        });
-        if let Err(error) = polled {
-            self.fail(error);
+        for request in inbox.take(cx) {
+            self.ask(cx, request, round);
         }
-        if let Some(result) = &mut self.result {
-            match guarded("the responder", || result.as_mut().poll(cx)) {
-                Ok(Poll::Ready(reply)) => {
-                    self.result = None;
-                    self.reply = Some(reply);
-                }
-                Ok(Poll::Pending) => {}
-                Err(error) => self.fail(error),
-            }
-        }
-        let over = match &self.reply {
-            Some(Ok(_)) => self.events.is_none(),
-            Some(Err(_)) => true,
-            None => false,
-        };
-        if over || !round.is_empty() {
+        self.poll_steers(cx, round);
+        self.poll_events(cx, round);
+        self.poll_result(cx);
+        if self.has_failed() || self.is_done() || !round.is_empty() {
             Poll::Ready(())
         } else {
             Poll::Pending
         }
     }
 
-    /// The first failure decides (law T4).
-    fn fail(&mut self, error: ResponderError) {
-        self.result = None;
-        if !matches!(self.reply, Some(Err(_))) {
-            self.reply = Some(Err(error));
-        }
-    }
-
-    fn ask(&mut self, request: Request, round: &mut Round) {
-        match (request, &self.control) {
-            (
-                Request::Answer {
-                    request,
-                    decision: Decision::Approve,
-                },
-                Some(control),
-            ) => control.approve(&request),
-            (
-                Request::Answer {
-                    request,
-                    decision: Decision::Deny(reason),
-                },
-                Some(control),
-            ) => {
-                control.deny(&request, reason);
+    fn ask(&mut self, cx: &mut Context<'_>, request: Request, round: &mut Round) {
+        match request {
+            Request::Answer { request, decision } => {
+                // Who asks for approvals and can't hear the answer never goes on with them.
+                if let Some(control) = self.control.clone() {
+                    self.run(|| match decision {
+                        Decision::Approve => control.approve(&request),
+                        Decision::Deny(reason) => control.deny(&request, reason),
+                    });
+                }
             }
-            // Who asks for approvals and can't hear the answer never goes on with them.
-            (Request::Answer { .. }, None) => {}
-            (Request::Steer { ticket, input }, Some(control)) => {
-                self.steers.push((ticket, control.steer(input)))
-            }
-            (Request::Steer { ticket, .. }, None) => {
-                round.steered.push((ticket, Err(SteerRefused::Unsupported)))
-            }
-            (Request::WithdrawSteer(ticket), _) => {
-                // One that was taken meanwhile has been told as taken.
+            Request::Steer { ticket, input } => match self.control.clone() {
+                Some(control) => {
+                    let steer = self.run(|| control.steer(input));
+                    self.steers.extend(steer.map(|steer| (ticket, steer)));
+                }
+                None => round.steered.push((ticket, Err(SteerRefused::Unsupported))),
+            },
+            Request::WithdrawSteer(ticket) => {
+                // One that was taken in the same moment is told as taken.
+                self.poll_steers(cx, round);
                 if let Some(place) = self.steers.iter().position(|(of, _)| *of == ticket) {
-                    drop(self.steers.swap_remove(place));
+                    let (_, steer) = self.steers.remove(place);
+                    self.run(|| drop(steer));
                     round
                         .steered
                         .push((ticket, Err(SteerRefused::ShuttingDown)));
@@ -276,33 +251,67 @@ impl Work {
     }
 
     fn poll_steers(&mut self, cx: &mut Context<'_>, round: &mut Round) {
-        self.steers
-            .retain_mut(|(ticket, steer)| match steer.as_mut().poll(cx) {
-                Poll::Ready(result) => {
-                    round.steered.push((*ticket, result));
-                    false
+        for (ticket, mut steer) in std::mem::take(&mut self.steers) {
+            match self.run(|| steer.as_mut().poll(cx)) {
+                Some(Poll::Pending) => self.steers.push((ticket, steer)),
+                Some(Poll::Ready(result)) => {
+                    round.steered.push((ticket, result));
+                    self.run(|| drop(steer));
                 }
-                Poll::Pending => true,
-            });
+                // It panicked: the turn's end refuses it.
+                None => {
+                    self.run(|| drop(steer));
+                }
+            }
+        }
     }
 
     fn poll_events(&mut self, cx: &mut Context<'_>, round: &mut Round) {
-        while let Some(events) = &mut self.events {
-            if round.events.len() == BATCH {
-                round.more = true;
-                return;
+        let Some(mut events) = self.events.take() else {
+            return;
+        };
+        let failed = self.has_failed();
+        let going_on = self.run(|| {
+            loop {
+                if round.events.len() == BATCH {
+                    round.more = true;
+                    return true;
+                }
+                match events.as_mut().poll_next(cx) {
+                    Poll::Ready(Some(Ok(event))) => round.events.push(event),
+                    Poll::Ready(Some(Err(error))) => {
+                        // The first failure decides.
+                        round.ended = Some(if failed { Ok(()) } else { Err(error) });
+                        return false;
+                    }
+                    Poll::Ready(None) => {
+                        round.ended = Some(Ok(()));
+                        return false;
+                    }
+                    Poll::Pending => return true,
+                }
             }
-            match Pin::new(events).poll_next(cx) {
-                Poll::Ready(Some(Ok(event))) => round.events.push(event),
-                Poll::Ready(Some(Err(error))) => {
-                    self.events = None;
-                    round.ended = Some(Err(error));
-                }
-                Poll::Ready(None) => {
-                    self.events = None;
-                    round.ended = Some(Ok(()));
-                }
-                Poll::Pending => return,
+        });
+        match going_on {
+            Some(true) => self.events = Some(events),
+            Some(false) | None => {
+                self.run(|| drop(events));
+            }
+        }
+    }
+
+    fn poll_result(&mut self, cx: &mut Context<'_>) {
+        let Some(mut result) = self.result.take() else {
+            return;
+        };
+        match self.run(|| result.as_mut().poll(cx)) {
+            Some(Poll::Pending) if !self.has_failed() => self.result = Some(result),
+            Some(Poll::Ready(reply)) => {
+                self.reply.get_or_insert(reply);
+                self.run(|| drop(result));
+            }
+            Some(Poll::Pending) | None => {
+                self.run(|| drop(result));
             }
         }
     }
@@ -310,24 +319,47 @@ impl Work {
     /// Takes the execution apart, once all of it is in or has failed: steers are polled once more, then everything is dropped,
     /// where a panic fails the turn too (laws T4, T8). The result is told last.
     fn finish(&mut self, round: &mut Round) -> Option<Result<Reply, ResponderError>> {
-        let reply = self.reply.take();
-        let dropped = guarded("the responder", || {
-            let mut cx = Context::from_waker(std::task::Waker::noop());
-            self.poll_steers(&mut cx, round);
-            self.steers.clear();
-            (self.events, self.result, self.control) = (None, None, None);
-        });
-        match (reply, dropped) {
-            (Some(Ok(_)), Err(error)) => Some(Err(error)),
-            (reply, _) => reply,
+        self.poll_steers(&mut Context::from_waker(std::task::Waker::noop()), round);
+        self.take_apart();
+        self.reply.take()
+    }
+
+    /// Drops each part by itself: two that panic at once would end the process.
+    fn take_apart(&mut self) {
+        let (events, result, control) =
+            (self.events.take(), self.result.take(), self.control.take());
+        self.run(|| drop(events));
+        self.run(|| drop(result));
+        self.run(|| drop(control));
+        for steer in std::mem::take(&mut self.steers) {
+            self.run(|| drop(steer));
+        }
+    }
+
+    /// Runs caller's code: a panic in it fails the turn. The first failure decides (law T4).
+    fn run<T>(&mut self, run: impl FnOnce() -> T) -> Option<T> {
+        match guarded(run) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                if !self.has_failed() {
+                    self.reply = Some(Err(error));
+                }
+                None
+            }
         }
     }
 }
 
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.take_apart();
+    }
+}
+
 /// Runs caller's code, and makes a panic an error.
-fn guarded<T>(place: &str, run: impl FnOnce() -> T) -> Result<T, ResponderError> {
+fn guarded<T>(run: impl FnOnce() -> T) -> Result<T, ResponderError> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        let error = ResponderError::panicked(place, &*payload);
+        let error = ResponderError::panicked("the responder", &*payload);
         // A payload may panic when it is dropped; it has nothing left to say.
         std::mem::forget(payload);
         error

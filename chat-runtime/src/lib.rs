@@ -33,6 +33,7 @@ mod driver;
 mod environment;
 mod events;
 mod execution;
+mod giving_way;
 mod lazy;
 mod responder_fn;
 mod session;
@@ -46,3 +47,8 @@ pub use lazy::{LazyEvents, LazyTurn};
 pub use responder_fn::{Out, responder_fn};
 pub use session::Session;
 pub use turn::{Reason, Turn};
+
+/// The README's example, which must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -98,6 +98,7 @@ impl Session {
     /// # Errors
     /// What the store fails with: then nothing changed.
     pub async fn refresh(&self) -> Result<(), StoreError> {
+        self.shared.until_let_go().await;
         let (from, open) = {
             let locked = self.shared.lock();
             let transcript = locked.machine.transcript();

@@ -64,8 +64,8 @@ pub(crate) struct Shared {
     locked: Mutex<Locked>,
     /// Wakes the driver.
     pub(crate) work: Notify,
-    /// Tells that the driver has stopped: no turn is under way and no hold is held.
-    pub(crate) stopped: Notify,
+    /// Tells that a hold was let go, or that the driver has stopped.
+    pub(crate) let_go: Notify,
 }
 
 /// What the lock guards.
@@ -103,15 +103,17 @@ struct Running {
 #[derive(Default)]
 struct After {
     signals: Vec<CancellationToken>,
+    aborts: Vec<AbortHandle>,
+    inboxes: Vec<Arc<Inbox>>,
+    start: Option<(Box<Start>, CancellationToken, Arc<Inbox>)>,
+    drive: Option<Drive>,
     wakers: Vec<Waker>,
     steered: Vec<(
         oneshot::Sender<Result<(), SteerError>>,
         Result<(), SteerError>,
     )>,
-    aborts: Vec<AbortHandle>,
-    inboxes: Vec<Arc<Inbox>>,
-    start: Option<(Box<Start>, CancellationToken, Arc<Inbox>)>,
-    drive: Option<Drive>,
+    /// Where no handle is left, errors of the caller's own are dropped with them.
+    settled: Vec<Arc<TurnState>>,
 }
 
 #[derive(Clone, Copy)]
@@ -142,7 +144,7 @@ impl Shared {
                 execution: None,
             }),
             work: Notify::new(),
-            stopped: Notify::new(),
+            let_go: Notify::new(),
         })
     }
 
@@ -222,28 +224,48 @@ impl Shared {
         locked.machine.is_idle() && !locked.driving
     }
 
+    /// Waits until no turn is under way and no hold is held.
+    pub(crate) async fn until_stopped(&self) {
+        self.until(Self::is_stopped).await;
+    }
+
+    /// Waits until a hold that no turn needs any more is let go: whoever asks the store who holds the session then hears of
+    /// others.
+    pub(crate) async fn until_let_go(&self) {
+        self.until(|shared| {
+            let locked = shared.lock();
+            !(locked.machine.is_idle() && locked.driving)
+        })
+        .await;
+    }
+
+    async fn until(&self, so: impl Fn(&Self) -> bool) {
+        loop {
+            // Created before the look, so that what happens in between is not missed.
+            let let_go = self.let_go.notified();
+            if so(self) {
+                return;
+            }
+            let_go.await;
+        }
+    }
+
     fn carry_out(self: &Arc<Self>, after: After) {
         let After {
             signals,
-            wakers,
-            steered,
             aborts,
             inboxes,
             start,
             drive,
+            wakers,
+            steered,
+            settled,
         } = after;
         for signal in signals {
             signal.cancel();
         }
         for abort in aborts {
             abort.abort();
-        }
-        for waker in wakers {
-            waker.wake();
-        }
-        for (sender, result) in steered {
-            // Whoever sent it may have gone: what became of it is in the journal or nowhere.
-            let _ = sender.send(result);
         }
         for inbox in inboxes {
             inbox.wake();
@@ -259,6 +281,14 @@ impl Shared {
             Some(Drive::Wake) => self.work.notify_one(),
             None => {}
         }
+        for waker in wakers {
+            waker.wake();
+        }
+        for (sender, result) in steered {
+            // Whoever sent it may have gone: what became of it is in the journal or nowhere.
+            let _ = sender.send(result);
+        }
+        drop(settled);
     }
 
     fn spawn_execution(
@@ -306,6 +336,7 @@ impl Locked {
                 Output::Settle { turn, result } => {
                     if let Some(state) = self.turns.remove(&turn) {
                         after.wakers.extend(state.result.give(result));
+                        after.settled.push(state);
                     }
                     self.execution.take_if(|running| running.turn == turn);
                 }
