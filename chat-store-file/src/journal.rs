@@ -427,3 +427,6 @@ pub(crate) fn remove(paths: &Paths, hold: &Hold) -> Result<(), StoreError> {
     system::sync_folder(&paths.folder).map_err(io)?;
     hold.remove_files(paths).map_err(io)
 }
+
+#[cfg(test)]
+mod tests;

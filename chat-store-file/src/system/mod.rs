@@ -14,7 +14,7 @@ mod portable;
 #[cfg(not(unix))]
 use portable as this;
 
-pub(crate) use this::{FileId, create_folder, file_id, path_id, read_at, sync_folder};
+pub(crate) use this::{FileId, create_folder, file_id, path_id, sync_folder};
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +83,14 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Reads at an offset: as much as the system gives at once.
+pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    let read = this::read_at(file, bytes, offset)?;
+    #[cfg(test)]
+    faults::on_read(read);
+    Ok(read)
+}
+
 /// Writes at an offset: as much as the system takes at once.
 pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     #[cfg(test)]
@@ -105,6 +113,7 @@ pub(crate) mod faults {
     /// What this thread wrote and synced since it was last asked.
     #[derive(Debug, Default, PartialEq, Eq)]
     pub(crate) struct Done {
+        pub(crate) bytes_read: usize,
         pub(crate) writes: Vec<(u64, usize)>,
         pub(crate) syncs: usize,
     }
@@ -129,6 +138,10 @@ pub(crate) mod faults {
 
     pub(crate) fn take_done() -> Done {
         PLANNED.with_borrow_mut(|planned| std::mem::take(&mut planned.done))
+    }
+
+    pub(super) fn on_read(bytes: usize) {
+        PLANNED.with_borrow_mut(|planned| planned.done.bytes_read += bytes);
     }
 
     pub(super) fn on_write(bytes: &[u8], offset: u64) -> io::Result<&[u8]> {

@@ -96,7 +96,7 @@ pub(super) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usi
 }
 
 #[cfg(windows)]
-pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(super) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
 }
 
@@ -108,7 +108,7 @@ pub(super) fn write_at(mut file: &File, bytes: &[u8], offset: u64) -> io::Result
 }
 
 #[cfg(not(windows))]
-pub(crate) fn read_at(mut file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(super) fn read_at(mut file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     use io::{Read as _, Seek as _};
     file.seek(io::SeekFrom::Start(offset))?;
     file.read(bytes)

@@ -1,0 +1,291 @@
+//! What is in the folder: names, modes, links, leftovers (laws S4, S6, S7). Unix, where modes and links are.
+#![cfg(unix)]
+
+mod common;
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::{Path, PathBuf},
+};
+
+use chat_core::{Appended, ListRequest, Seq, Store, StoreError};
+use chat_store_file::FileStore;
+use common::{accepted, created, read, script, session, write};
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn s4_c33_files_and_folders_are_private_to_their_owner() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("made").join("for/us");
+    let store = FileStore::open(&folder).unwrap();
+    let id = session("s");
+    store.create(&id, script()).await.unwrap();
+    fs::OpenOptions::new()
+        .append(true)
+        .open(store.journal_path(&id))
+        .and_then(|mut file| {
+            use std::io::Write as _;
+            file.write_all(b"torn")
+        })
+        .unwrap();
+    let acquired = store.acquire(&id, Seq::ZERO).await.unwrap();
+    let names = names(&folder);
+    assert_eq!(
+        names.len(),
+        4,
+        "journal, lock, turnstile and torn tail: {names:?}"
+    );
+    for name in names {
+        assert_eq!(mode(&folder.join(&name)), 0o600, "{name}");
+    }
+    drop(acquired);
+    for made in [
+        folder.as_path(),
+        &root.path().join("made/for"),
+        &root.path().join("made"),
+    ] {
+        assert_eq!(mode(made), 0o700, "{}", made.display());
+    }
+}
+
+#[tokio::test]
+async fn s4_links_are_not_followed() {
+    let root = tempfile::tempdir().unwrap();
+    let (here, there) = (root.path().join("here"), root.path().join("there"));
+    let (store, other) = (
+        FileStore::open(&here).unwrap(),
+        FileStore::open(&there).unwrap(),
+    );
+    let id = session("s");
+    other.create(&id, script()).await.unwrap();
+    let journal = fs::read(other.journal_path(&id)).unwrap();
+    symlink(other.journal_path(&id), store.journal_path(&id)).unwrap();
+
+    let foreign = |error: Option<StoreError>| {
+        assert!(
+            matches!(&error, Some(StoreError::Foreign { path, .. }) if path.starts_with(&here)),
+            "{error:?}"
+        );
+    };
+    foreign(read(&store, &id).await.error);
+    foreign(store.acquire(&id, Seq::ZERO).await.err());
+    foreign(store.salvage(&id).await.err());
+    assert!(matches!(
+        store.create(&id, script()).await,
+        Err(StoreError::Taken { .. })
+    ));
+    let list = store.list(ListRequest::default()).await.unwrap().sessions;
+    foreign(list[0].error.clone());
+    assert_eq!(fs::read(other.journal_path(&id)).unwrap(), journal);
+
+    // A lock file that is a link would lock, and create, something elsewhere.
+    let locked = session("locked");
+    store.create(&locked, script()).await.unwrap();
+    symlink(there.join("elsewhere"), here.join("locked.lock")).unwrap();
+    foreign(store.acquire(&locked, Seq::ZERO).await.err());
+    assert!(!there.join("elsewhere").exists());
+
+    // The folder itself.
+    let link = root.path().join("link");
+    symlink(&there, &link).unwrap();
+    assert!(matches!(
+        FileStore::open(&link),
+        Err(StoreError::Foreign { .. })
+    ));
+}
+
+#[tokio::test]
+async fn s7_what_is_no_plain_file_or_no_folder_is_foreign() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("file");
+    fs::write(&file, "text").unwrap();
+    assert!(matches!(
+        FileStore::open(&file),
+        Err(StoreError::Foreign { .. })
+    ));
+    assert_eq!(fs::read(&file).unwrap(), b"text");
+
+    let store = FileStore::open(root.path()).unwrap();
+    let id = session("s");
+    fs::create_dir(store.journal_path(&id)).unwrap();
+    for error in [
+        read(&store, &id).await.error,
+        store.acquire(&id, Seq::ZERO).await.err(),
+    ] {
+        assert!(
+            matches!(error, Some(StoreError::Foreign { .. })),
+            "{error:?}"
+        );
+    }
+    // A pipe that nobody writes to must not hang the store.
+    let pipe = session("pipe");
+    let made = std::process::Command::new("mkfifo")
+        .arg(store.journal_path(&pipe))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    for error in [
+        read(&store, &pipe).await.error,
+        store.acquire(&pipe, Seq::ZERO).await.err(),
+    ] {
+        assert!(
+            matches!(error, Some(StoreError::Foreign { .. })),
+            "{error:?}"
+        );
+    }
+    assert_eq!(
+        store
+            .list(ListRequest::default())
+            .await
+            .unwrap()
+            .sessions
+            .len(),
+        2
+    );
+}
+
+#[tokio::test]
+async fn s6_leftovers_and_strangers_are_not_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FileStore::open(folder.path()).unwrap();
+    store.create(&session("s"), script()).await.unwrap();
+    for name in [
+        "x.tmp-0123456789abcdef",
+        "x.lock",
+        "x.turn",
+        "x.torn-10-00000000",
+        "X.jsonl",
+        "notes.txt",
+        ".hidden.jsonl",
+        "x.jsonl.bak",
+    ] {
+        fs::write(folder.path().join(name), script()[0].encode().as_bytes()).unwrap();
+    }
+    let list = store.list(ListRequest::default()).await.unwrap().sessions;
+    assert_eq!(
+        list.iter()
+            .map(|summary| summary.id.as_str())
+            .collect::<Vec<_>>(),
+        ["s"]
+    );
+}
+
+#[tokio::test]
+async fn s7_create_leaves_no_temporary_behind_whether_or_not_it_succeeds() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FileStore::open(folder.path()).unwrap();
+    let id = session("s");
+    store.create(&id, script()).await.unwrap();
+    let before = fs::read(store.journal_path(&id)).unwrap();
+    assert!(matches!(
+        store.create(&id, vec![created()]).await,
+        Err(StoreError::Taken { .. })
+    ));
+    assert!(matches!(
+        store.create(&session("t"), vec![]).await,
+        Err(StoreError::Misuse { .. })
+    ));
+    assert_eq!(fs::read(store.journal_path(&id)).unwrap(), before);
+    assert_eq!(names(folder.path()), ["s.jsonl"]);
+}
+
+#[tokio::test]
+async fn s7_of_many_that_create_one_id_at_once_one_succeeds() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = session("s");
+    let creates = (0..16).map(|n| {
+        let store = FileStore::open(folder.path()).unwrap();
+        store.create(&id, vec![created(), accepted(1, &format!("t{n}"))])
+    });
+    let answers = futures_util::future::join_all(creates).await;
+    assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1);
+    assert!(
+        answers
+            .iter()
+            .all(|answer| matches!(answer, Ok(()) | Err(StoreError::Taken { .. })))
+    );
+    assert_eq!(names(folder.path()), ["s.jsonl"]);
+}
+
+#[tokio::test]
+async fn s7_delete_removes_every_file_of_the_session_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FileStore::open(folder.path()).unwrap();
+    for id in ["s", "s.torn-1-00000000", "s2"] {
+        store.create(&session(id), script()).await.unwrap();
+    }
+    fs::write(folder.path().join("s.torn-10-0123abcd"), "what was said").unwrap();
+    drop(store.acquire(&session("s"), Seq::ZERO).await.unwrap());
+    store.delete(&session("s")).await.unwrap();
+    assert_eq!(
+        names(folder.path()),
+        ["s.torn-1-00000000.jsonl", "s2.jsonl"]
+    );
+}
+
+#[tokio::test]
+async fn s5_a_store_keeps_no_file_open_between_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FileStore::open(folder.path()).unwrap();
+    let id = session("s");
+    store.create(&id, script()).await.unwrap();
+    let open = || {
+        let links = fs::read_dir("/proc/self/fd")
+            .into_iter()
+            .flatten()
+            .flatten();
+        links
+            .filter_map(|link| fs::read_link(link.path()).ok())
+            .filter(|path| path.starts_with(folder.path()))
+            .collect()
+    };
+    let none: Vec<PathBuf> = open();
+    assert_eq!(none, Vec::<PathBuf>::new());
+    let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
+    write(&mut acquired.writer, accepted(3, "u")).await;
+    if cfg!(target_os = "linux") {
+        assert_eq!(open().len(), 2, "journal and lock");
+    }
+    let answer = acquired.writer.append_last(accepted(4, "v")).await;
+    assert!(matches!(answer, Appended::Written), "{answer:?}");
+    assert_eq!(open(), none, "the last entry lets go");
+    let answer = acquired.writer.append(accepted(5, "w")).await;
+    assert!(
+        matches!(answer, Appended::NotWritten(StoreError::Misuse { .. })),
+        "{answer:?}"
+    );
+}
+
+#[tokio::test]
+async fn s5_the_hold_of_a_replaced_lock_file_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FileStore::open(folder.path()).unwrap();
+    let id = session("s");
+    store.create(&id, script()).await.unwrap();
+    let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
+    fs::remove_file(folder.path().join("s.lock")).unwrap();
+    assert!(
+        matches!(
+            acquired.writer.append(accepted(3, "u")).await,
+            Appended::Fenced
+        ),
+        "another may hold it now"
+    );
+    assert!(matches!(
+        acquired.writer.recover(Seq::ZERO).await,
+        Err(StoreError::HoldLost { .. })
+    ));
+}
