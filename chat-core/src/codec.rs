@@ -1,14 +1,17 @@
 //! The one encoder and decoder of journal entries (law J1), for every store, listing and export.
 //!
 //! An entry is one JSON object: `v` (the major format), `seq`, `id`, `at`, `type`, then the fields of its type. An entry that
-//! was read is written as it was, to the byte, so that nothing this program does not know is lost (law J2).
+//! was read is written as it was, to the byte, so that nothing this program does not know is lost (law J2). A field this program
+//! reads may stand there once only, and `null` is the same as none. Nothing is read here for its meaning: an entry that replay
+//! would ignore is as good as any.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Entry, EntryBody, EntryId, FORMAT, Labels, Metadata, RecordedError, ResponderInfo, Seq, Timestamp, TurnId, Usage,
+    Entry, EntryBody, EntryId, FORMAT, FinishReason, Labels, Metadata, ModelRef, RecordedError,
+    ResponderInfo, Seq, Timestamp, TurnId, Usage,
 };
 
 /// Why a text is no entry.
@@ -40,32 +43,70 @@ struct Format {
 /// What every entry of this format has.
 #[derive(Deserialize)]
 struct Head {
+    v: u32,
     seq: Seq,
     id: EntryId,
     at: Timestamp,
     r#type: String,
 }
 
-/// All fields of all known types: one pass reads any of them. Types that are not known are read as a [`Head`] instead, since
-/// their fields may have the same names and other shapes.
+// The fields of each type. One type's fields are never read of another: there they are unknown, and may have any shape.
+
+#[derive(Deserialize)]
+struct SessionCreated {
+    labels: Option<Labels>,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Wire {
-    v: u32,
-    seq: Seq,
-    id: EntryId,
-    at: Timestamp,
-    r#type: String,
-    turn_id: Option<TurnId>,
-    input: Option<Arc<str>>,
+struct TurnAccepted {
+    turn_id: TurnId,
+    input: Arc<str>,
     retry_of: Option<TurnId>,
     labels: Option<Labels>,
-    text: Option<Arc<str>>,
-    metadata: Option<Metadata>,
-    responder: Option<ResponderInfo>,
-    error: Option<RecordedError>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TurnSteered {
+    turn_id: TurnId,
+    input: Arc<str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TurnCompleted {
+    turn_id: TurnId,
+    text: Arc<str>,
+    metadata: ReadMetadata,
+    responder: ResponderInfo,
+}
+
+/// Metadata without its responder, which an entry has beside it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ReadMetadata {
+    model: Option<ModelRef>,
     usage: Option<Usage>,
+    finish_reason: Option<FinishReason>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TurnFailed {
+    turn_id: TurnId,
+    error: RecordedError,
+    usage: Option<Usage>,
+    responder: ResponderInfo,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TurnCanceled {
+    turn_id: TurnId,
     reason: Option<Arc<str>>,
+    usage: Option<Usage>,
+    responder: Option<ResponderInfo>,
 }
 
 /// The shape that is written: fields in this order, absent ones left out.
@@ -104,11 +145,11 @@ struct Written<'a> {
 #[serde(rename_all = "camelCase")]
 struct WrittenMetadata<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<&'a crate::ModelRef>,
+    model: Option<&'a ModelRef>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<&'a Usage>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    finish_reason: Option<&'a crate::FinishReason>,
+    finish_reason: Option<&'a FinishReason>,
 }
 
 impl Entry {
@@ -120,7 +161,9 @@ impl Entry {
         }
         let written = self.written();
         // Strings, numbers and string-keyed maps: nothing in the shape can fail to be JSON.
-        serde_json::to_string(&written).expect("an entry is always JSON").into()
+        serde_json::to_string(&written)
+            .expect("an entry is always JSON")
+            .into()
     }
 
     fn written(&self) -> Written<'_> {
@@ -144,13 +187,23 @@ impl Entry {
         };
         match body {
             EntryBody::SessionCreated { labels } => written.labels = labels.as_ref(),
-            EntryBody::TurnAccepted { turn_id: _, input, retry_of, labels } => {
+            EntryBody::TurnAccepted {
+                turn_id: _,
+                input,
+                retry_of,
+                labels,
+            } => {
                 written.input = Some(input);
                 written.retry_of = retry_of.as_ref();
                 written.labels = labels.as_ref();
             }
             EntryBody::TurnSteered { turn_id: _, input } => written.input = Some(input),
-            EntryBody::TurnCompleted { turn_id: _, text, metadata, responder } => {
+            EntryBody::TurnCompleted {
+                turn_id: _,
+                text,
+                metadata,
+                responder,
+            } => {
                 written.text = Some(text);
                 written.metadata = Some(WrittenMetadata {
                     model: metadata.model.as_ref(),
@@ -159,12 +212,22 @@ impl Entry {
                 });
                 written.responder = Some(responder);
             }
-            EntryBody::TurnFailed { turn_id: _, error, usage, responder } => {
+            EntryBody::TurnFailed {
+                turn_id: _,
+                error,
+                usage,
+                responder,
+            } => {
                 written.error = Some(error);
                 written.usage = usage.as_ref();
                 written.responder = Some(responder);
             }
-            EntryBody::TurnCanceled { turn_id: _, reason, usage, responder } => {
+            EntryBody::TurnCanceled {
+                turn_id: _,
+                reason,
+                usage,
+                responder,
+            } => {
                 written.reason = reason.as_deref();
                 written.usage = usage.as_ref();
                 written.responder = responder.as_ref();
@@ -180,81 +243,127 @@ impl Entry {
     /// [`DecodeError::NewerFormat`] where a newer program wrote it, else [`DecodeError::Invalid`] with what is wrong.
     pub fn decode(text: &str) -> Result<Self, DecodeError> {
         let text = text.trim_matches([' ', '\t', '\r', '\n']);
-        let (head, body) = match serde_json::from_str::<Wire>(text) {
-            Ok(wire) if wire.v == FORMAT => wire.split()?,
-            // Not of this format, not of a known type's shape, or no entry at all: the slow way says which.
-            Ok(_) | Err(_) => decode_slowly(text)?,
-        };
+        if !text.starts_with('{') {
+            // A list of the right values would pass for an object otherwise.
+            return Err(DecodeError::invalid(
+                "an entry is a JSON object, and this is none",
+            ));
+        }
+        let head = serde_json::from_str::<Head>(text).map_err(|error| not_ours(text, error))?;
+        check_format(head.v)?;
+        let body = body(&head.r#type, text)
+            .map_err(|error| DecodeError::invalid(format!("{}: {error}", head.r#type)))?;
         let mut entry = Self::new(head.seq, head.id, head.at, body);
-        entry.text = Some(text.into());
+        entry.text = Some(one_line(text));
         Ok(entry)
     }
 }
 
-fn decode_slowly(text: &str) -> Result<(Head, EntryBody), DecodeError> {
-    let invalid = |error: serde_json::Error| DecodeError::invalid(error.to_string());
-    match serde_json::from_str::<Format>(text).map_err(invalid)?.v {
-        FORMAT => {}
-        found if found > FORMAT => return Err(DecodeError::NewerFormat { found }),
-        found => return Err(DecodeError::invalid(format!("there is no format {found}"))),
+/// Why a text has no head of this format: a newer format may have another.
+fn not_ours(text: &str, error: serde_json::Error) -> DecodeError {
+    serde_json::from_str::<Format>(text)
+        .ok()
+        .and_then(|format| check_format(format.v).err())
+        .unwrap_or_else(|| DecodeError::invalid(error.to_string()))
+}
+
+fn check_format(found: u32) -> Result<(), DecodeError> {
+    match found {
+        FORMAT => Ok(()),
+        found if found > FORMAT => Err(DecodeError::NewerFormat { found }),
+        found => Err(DecodeError::invalid(format!("there is no format {found}"))),
     }
-    let head: Head = serde_json::from_str(text).map_err(invalid)?;
-    if is_known(&head.r#type) {
-        serde_json::from_str::<Wire>(text).map_err(invalid)?.split()
+}
+
+fn body(kind: &str, text: &str) -> Result<EntryBody, serde_json::Error> {
+    Ok(match kind {
+        "session.created" => {
+            let SessionCreated { labels } = serde_json::from_str(text)?;
+            EntryBody::SessionCreated { labels }
+        }
+        "turn.accepted" => {
+            let TurnAccepted {
+                turn_id,
+                input,
+                retry_of,
+                labels,
+            } = serde_json::from_str(text)?;
+            EntryBody::TurnAccepted {
+                turn_id,
+                input,
+                retry_of,
+                labels,
+            }
+        }
+        "turn.steered" => {
+            let TurnSteered { turn_id, input } = serde_json::from_str(text)?;
+            EntryBody::TurnSteered { turn_id, input }
+        }
+        "turn.completed" => {
+            let TurnCompleted {
+                turn_id,
+                text,
+                metadata,
+                responder,
+            } = serde_json::from_str(text)?;
+            let ReadMetadata {
+                model,
+                usage,
+                finish_reason,
+            } = metadata;
+            let metadata = Metadata {
+                model,
+                usage,
+                finish_reason,
+                responder: None,
+            };
+            EntryBody::TurnCompleted {
+                turn_id,
+                text,
+                metadata,
+                responder,
+            }
+        }
+        "turn.failed" => {
+            let TurnFailed {
+                turn_id,
+                error,
+                usage,
+                responder,
+            } = serde_json::from_str(text)?;
+            EntryBody::TurnFailed {
+                turn_id,
+                error,
+                usage,
+                responder,
+            }
+        }
+        "turn.canceled" => {
+            let TurnCanceled {
+                turn_id,
+                reason,
+                usage,
+                responder,
+            } = serde_json::from_str(text)?;
+            EntryBody::TurnCanceled {
+                turn_id,
+                reason,
+                usage,
+                responder,
+            }
+        }
+        other => EntryBody::Unknown { kind: other.into() },
+    })
+}
+
+/// JSON on one line, for a store may keep an entry a line. A raw line break in JSON is white space, never part of a string.
+fn one_line(text: &str) -> Arc<str> {
+    if text.contains(['\r', '\n']) {
+        text.replace(['\r', '\n'], " ").into()
     } else {
-        let kind = head.r#type.as_str().into();
-        Ok((head, EntryBody::Unknown { kind }))
+        text.into()
     }
 }
 
-fn is_known(kind: &str) -> bool {
-    matches!(
-        kind,
-        "session.created"
-            | "turn.accepted"
-            | "turn.steered"
-            | "turn.completed"
-            | "turn.failed"
-            | "turn.canceled"
-    )
-}
-
-impl Wire {
-    fn split(self) -> Result<(Head, EntryBody), DecodeError> {
-        let missing = |field: &str| DecodeError::invalid(format!("{} has no {field}", self.r#type));
-        let turn_id = || self.turn_id.clone().ok_or_else(|| missing("turnId"));
-        let body = match self.r#type.as_str() {
-            "session.created" => EntryBody::SessionCreated { labels: self.labels },
-            "turn.accepted" => EntryBody::TurnAccepted {
-                turn_id: turn_id()?,
-                input: self.input.clone().ok_or_else(|| missing("input"))?,
-                retry_of: self.retry_of,
-                labels: self.labels,
-            },
-            "turn.steered" => EntryBody::TurnSteered {
-                turn_id: turn_id()?,
-                input: self.input.clone().ok_or_else(|| missing("input"))?,
-            },
-            "turn.completed" => EntryBody::TurnCompleted {
-                turn_id: turn_id()?,
-                text: self.text.clone().ok_or_else(|| missing("text"))?,
-                metadata: Metadata { responder: None, ..self.metadata.clone().unwrap_or_default() },
-                responder: self.responder.clone().ok_or_else(|| missing("responder"))?,
-            },
-            "turn.failed" => EntryBody::TurnFailed {
-                turn_id: turn_id()?,
-                error: self.error.clone().ok_or_else(|| missing("error"))?,
-                usage: self.usage,
-                responder: self.responder.clone().ok_or_else(|| missing("responder"))?,
-            },
-            "turn.canceled" => EntryBody::TurnCanceled {
-                turn_id: turn_id()?,
-                reason: self.reason,
-                usage: self.usage,
-                responder: self.responder,
-            },
-            other => EntryBody::Unknown { kind: other.into() },
-        };
-        Ok((Head { seq: self.seq, id: self.id, at: self.at, r#type: self.r#type }, body))
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -36,6 +36,8 @@
 //! # }
 //! ```
 
+#[cfg(test)]
+mod arbitrary;
 mod codec;
 mod context;
 mod entry;
@@ -62,8 +64,8 @@ pub use codec::DecodeError;
 pub use context::{Context, ContextPolicy};
 pub use entry::{Entry, EntryBody, FORMAT};
 pub use error::{
-    AnswerError, Damage, Interruption, MAX_ERROR_BYTES, NotAccepted, Place, RecordedError, ResponderError,
-    RetryRefused, SteerError, SteerRefused, StoreError, TurnError,
+    AnswerError, Damage, Interruption, MAX_ERROR_BYTES, NotAccepted, Place, RecordedError,
+    ResponderError, RetryRefused, SteerError, SteerRefused, StoreError, TurnError,
 };
 pub use event::{
     ApprovalOutcome, ApprovalRequest, ChatEvent, Reasoning, StepRetry, ToolCallRef, ToolOutcome,
