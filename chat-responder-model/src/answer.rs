@@ -62,7 +62,11 @@ impl AnswerReader {
     }
 
     /// Reads on, and adds the events that are whole. After an error or [`Progress::Whole`] it is not fed again.
-    pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut VecDeque<ModelEvent>) -> Result<Progress, Fault> {
+    pub(crate) fn feed(
+        &mut self,
+        bytes: &[u8],
+        out: &mut VecDeque<ModelEvent>,
+    ) -> Result<Progress, Fault> {
         let mut events = Vec::new();
         let read = self.sse.feed(bytes, &mut events);
         for event in events {
@@ -72,7 +76,10 @@ impl AnswerReader {
         }
         match read {
             Ok(()) => Ok(Progress::Reading),
-            Err(TooLarge) => Err(Fault::Malformed { what: "an event of more than 8 MiB", excerpt: String::new() }),
+            Err(TooLarge) => Err(Fault::Malformed {
+                what: "an event of more than 8 MiB",
+                excerpt: String::new(),
+            }),
         }
     }
 
@@ -96,7 +103,11 @@ impl AnswerReader {
         Err(body_fault(stray))
     }
 
-    fn read(&mut self, event: &SseEvent, out: &mut VecDeque<ModelEvent>) -> Result<Progress, Fault> {
+    fn read(
+        &mut self,
+        event: &SseEvent,
+        out: &mut VecDeque<ModelEvent>,
+    ) -> Result<Progress, Fault> {
         self.read_any = true;
         let data = event.data.trim();
         if data == DONE {
@@ -116,8 +127,13 @@ impl AnswerReader {
             }
             Err(_) if is_error => Err(Fault::Said(Said::of_text(data))),
             // Signs of life, under whatever name the server gives them.
-            Err(_) if data.is_empty() || !matches!(event.name.as_str(), "" | "message") => Ok(Progress::Reading),
-            Err(_) => Err(Fault::Malformed { what: "an event that is no JSON", excerpt: event.data.clone() }),
+            Err(_) if data.is_empty() || !matches!(event.name.as_str(), "" | "message") => {
+                Ok(Progress::Reading)
+            }
+            Err(_) => Err(Fault::Malformed {
+                what: "an event that is no JSON",
+                excerpt: event.data.clone(),
+            }),
         }
     }
 
@@ -159,13 +175,21 @@ impl AnswerReader {
         }
         match choice.finish_reason.to_ascii_lowercase().as_str() {
             "" => {}
-            "error" => return Err(Fault::Said(Said::of_text("the model stopped with an error"))),
+            "error" => {
+                return Err(Fault::Said(Said::of_text(
+                    "the model stopped with an error",
+                )));
+            }
             "stop" => self.finish = Some(FinishReason::Stop),
             "length" | "max_tokens" => self.finish = Some(FinishReason::Length),
             "content_filter" => self.finish = Some(FinishReason::ContentFilter),
             "tool_calls" | "function_call" => self.finish = Some(FinishReason::ToolCalls),
             // The journal keeps it, so a word is all it may be.
-            word => self.finish = Some(FinishReason::Other(word[..word.floor_char_boundary(64)].into())),
+            word => {
+                self.finish = Some(FinishReason::Other(
+                    word[..word.floor_char_boundary(64)].into(),
+                ))
+            }
         }
         Ok(())
     }
@@ -182,9 +206,15 @@ const DONE: &str = "[DONE]";
 
 /// What a body that is no event stream means: an error the server tells with status 200, or nothing we can read.
 pub(crate) fn body_fault(body: &str) -> Fault {
-    match serde_json::from_str::<Value>(body).ok().and_then(|json| Said::of_error(&json)) {
+    match serde_json::from_str::<Value>(body)
+        .ok()
+        .and_then(|json| Said::of_error(&json))
+    {
         Some(said) => Fault::Said(said),
-        None => Fault::Malformed { what: "a body that is no event stream", excerpt: body.to_owned() },
+        None => Fault::Malformed {
+            what: "a body that is no event stream",
+            excerpt: body.to_owned(),
+        },
     }
 }
 
@@ -197,7 +227,11 @@ fn reasoning(delta: &Delta) -> Option<ModelEvent> {
     };
     let details = &delta.reasoning_details;
     let data = (!details.is_null()).then(|| json!({ "reasoning_details": details }).into());
-    Some(ModelEvent::Reasoning { text: text.into(), kind: Some(kind.into()), data })
+    Some(ModelEvent::Reasoning {
+        text: text.into(),
+        kind: Some(kind.into()),
+        data,
+    })
 }
 
 fn usage(wire: &WireUsage) -> Usage {

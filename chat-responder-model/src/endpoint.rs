@@ -37,7 +37,9 @@ pub struct OpenAi {
 #[non_exhaustive]
 pub enum EndpointError {
     /// The environment names no key, and no other server than OpenAI's.
-    #[error("OPENAI_API_KEY is not set: set it to your key, or OPENAI_BASE_URL to a server that wants none")]
+    #[error(
+        "OPENAI_API_KEY is not set: set it to your key, or OPENAI_BASE_URL to a server that wants none"
+    )]
     NoKey,
     /// The base URL is no URL of a server. The URL itself is not shown: it may hold a password.
     #[error("the base URL {0}; write it like https://api.openai.com/v1")]
@@ -46,7 +48,9 @@ pub enum EndpointError {
     #[error("the API key holds a character that can't be sent in a header; copy it again")]
     Key,
     /// A header can't be sent.
-    #[error("the header {name:?} can't be sent: its name or value holds a character that a header can't hold")]
+    #[error(
+        "the header {name:?} can't be sent: its name or value holds a character that a header can't hold"
+    )]
     Header {
         /// Its name.
         name: String,
@@ -80,7 +84,8 @@ impl OpenAi {
     /// [`EndpointError::BaseUrl`] where it is no `http` or `https` URL, or has a query.
     pub fn new(base_url: impl AsRef<str>) -> Result<Self, EndpointError> {
         let refuse = |why: &str| EndpointError::BaseUrl(why.into());
-        let base = Url::parse(base_url.as_ref().trim()).map_err(|error| refuse(&format!("is no URL ({error})")))?;
+        let base = Url::parse(base_url.as_ref().trim())
+            .map_err(|error| refuse(&format!("is no URL ({error})")))?;
         if !matches!(base.scheme(), "http" | "https") {
             return Err(refuse("is neither http nor https"));
         }
@@ -127,11 +132,20 @@ impl OpenAi {
     ///
     /// # Errors
     /// [`EndpointError::Header`] where its name or value holds what a header can't.
-    pub fn header(mut self, name: impl AsRef<str>, value: impl Into<Secret>) -> Result<Self, EndpointError> {
+    pub fn header(
+        mut self,
+        name: impl AsRef<str>,
+        value: impl Into<Secret>,
+    ) -> Result<Self, EndpointError> {
         let (name, value) = (name.as_ref(), value.into());
-        let refused = || EndpointError::Header { name: name.to_owned() };
+        let refused = || EndpointError::Header {
+            name: name.to_owned(),
+        };
         let header_name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| refused())?;
-        self.config = self.config.with_header(header_name.clone(), value.expose()).map_err(|_| refused())?;
+        self.config = self
+            .config
+            .with_header(header_name.clone(), value.expose())
+            .map_err(|_| refused())?;
         self.header_names.push(header_name);
         // Of a scheme and its credential (`Bearer ...`), a server may repeat either.
         for piece in value.expose().split_whitespace() {
@@ -143,7 +157,10 @@ impl OpenAi {
     /// Names the provider, as recorded with every turn. Unless set, `openai` for OpenAI, the host for others.
     #[must_use]
     pub fn provider(self, name: impl Into<Arc<str>>) -> Self {
-        Self { provider: Some(name.into()), ..self }
+        Self {
+            provider: Some(name.into()),
+            ..self
+        }
     }
 
     /// Says how long to wait for what.
@@ -176,7 +193,9 @@ impl OpenAi {
     pub(crate) fn is_local(&self) -> bool {
         match self.base.host_str().unwrap_or_default() {
             "localhost" | "[::1]" => true,
-            host => host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
+            host => host
+                .parse::<std::net::Ipv4Addr>()
+                .is_ok_and(|address| address.is_loopback()),
         }
     }
 
@@ -255,37 +274,69 @@ mod tests {
         assert!(error.to_string().contains("OPENAI_API_KEY"), "{error}");
         assert_eq!(vars(Some(" "), Some("")).unwrap_err(), EndpointError::NoKey);
         let openai = vars(Some("key\n"), None).unwrap();
-        assert_eq!(openai.completions_url(), "https://api.openai.com/v1/chat/completions");
+        assert_eq!(
+            openai.completions_url(),
+            "https://api.openai.com/v1/chat/completions"
+        );
         assert_eq!(openai.headers()[AUTHORIZATION], "Bearer key");
         assert_eq!(&*openai.provider_name(), "openai");
         let local = vars(None, Some("http://localhost:8080/v1/")).unwrap();
-        assert_eq!(local.completions_url(), "http://localhost:8080/v1/chat/completions");
+        assert_eq!(
+            local.completions_url(),
+            "http://localhost:8080/v1/chat/completions"
+        );
         assert!(local.headers().is_empty());
         assert_eq!(&*local.provider_name(), "localhost");
     }
 
     #[test]
     fn what_can_not_be_sent_is_refused_at_once() {
-        for bad in ["", "localhost:8080", "/v1", "ftp://host/v1", "https://host/v1?api-version=1", "https://"] {
-            assert!(matches!(OpenAi::new(bad), Err(EndpointError::BaseUrl(_))), "{bad:?}");
+        for bad in [
+            "",
+            "localhost:8080",
+            "/v1",
+            "ftp://host/v1",
+            "https://host/v1?api-version=1",
+            "https://",
+        ] {
+            assert!(
+                matches!(OpenAi::new(bad), Err(EndpointError::BaseUrl(_))),
+                "{bad:?}"
+            );
         }
         let openai = OpenAi::new("https://host/v1").unwrap();
-        assert_eq!(openai.clone().api_key("a\nb").unwrap_err(), EndpointError::Key);
+        assert_eq!(
+            openai.clone().api_key("a\nb").unwrap_err(),
+            EndpointError::Key
+        );
         assert_eq!(openai.clone().api_key("").unwrap_err(), EndpointError::Key);
-        assert!(matches!(openai.clone().header("a b", "x"), Err(EndpointError::Header { .. })));
-        assert!(matches!(openai.header("a", "x\ny"), Err(EndpointError::Header { .. })));
+        assert!(matches!(
+            openai.clone().header("a b", "x"),
+            Err(EndpointError::Header { .. })
+        ));
+        assert!(matches!(
+            openai.header("a", "x\ny"),
+            Err(EndpointError::Header { .. })
+        ));
     }
 
     #[test]
     fn m6_an_endpoint_shows_neither_key_nor_header_nor_password() {
         let openai = OpenAi::new("https://user:pass-word@host/v1").unwrap();
-        let openai = openai.api_key("canary-key").unwrap().header("x-token", "Basic canary-token").unwrap();
+        let openai = openai
+            .api_key("canary-key")
+            .unwrap()
+            .header("x-token", "Basic canary-token")
+            .unwrap();
         let shown = format!("{openai:?}");
         assert!(shown.contains("https://host/v1"), "{shown}");
         for secret in ["canary-key", "canary-token", "pass-word"] {
             assert!(!shown.contains(secret), "{shown}");
         }
-        let refused = format!("{:?}", OpenAi::new("https//user:pass-word@host").unwrap_err());
+        let refused = format!(
+            "{:?}",
+            OpenAi::new("https//user:pass-word@host").unwrap_err()
+        );
         assert!(!refused.contains("pass-word"), "{refused}");
     }
 }

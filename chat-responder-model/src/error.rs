@@ -85,7 +85,10 @@ pub enum ModelError {
         url: Arc<str>,
     },
     /// The server answered with something that is no answer.
-    #[error("{url} sent {what}; is it an OpenAI-compatible chat-completions server?{}", excerpt_of(excerpt))]
+    #[error(
+        "{url} sent {what}; is it an OpenAI-compatible chat-completions server?{}",
+        excerpt_of(excerpt)
+    )]
     Protocol {
         /// Who answered.
         url: Arc<str>,
@@ -241,7 +244,11 @@ fn seconds(duration: Duration) -> String {
 }
 
 fn excerpt_of(excerpt: &str) -> String {
-    if excerpt.is_empty() { String::new() } else { format!(" It begins: {excerpt}") }
+    if excerpt.is_empty() {
+        String::new()
+    } else {
+        format!(" It begins: {excerpt}")
+    }
 }
 
 #[cfg(test)]
@@ -257,8 +264,10 @@ mod tests {
             code: "rate_limit".into(),
             request_id: Some("req-1".into()),
         };
-        let error =
-            ModelError::RateLimited { retry_after: Some(Duration::from_millis(1500)), refusal: Box::new(refusal) };
+        let error = ModelError::RateLimited {
+            retry_after: Some(Duration::from_millis(1500)),
+            refusal: Box::new(refusal),
+        };
         assert_eq!(
             error.to_string(),
             "the server takes no more requests for now (status 429 from http://localhost:8080/v1, request req-1): Slow down; \

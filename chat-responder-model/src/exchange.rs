@@ -9,6 +9,7 @@
 
 use std::{collections::VecDeque, error::Error, sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use chat_core::{ModelEvent, RecordedError};
 use reqwest::{
     Response,
@@ -33,7 +34,7 @@ const TAIL: Duration = Duration::from_secs(10);
 /// One answer, asked for when it is first read.
 pub(crate) struct Exchange {
     model: OpenAiModel,
-    body: Vec<u8>,
+    body: Bytes,
     phase: Phase,
     /// What was read and not yet given, at most what one piece of the body held.
     pending: VecDeque<ModelEvent>,
@@ -73,11 +74,13 @@ struct Limit {
 }
 
 impl Exchange {
-    pub(crate) fn new(model: OpenAiModel, body: Vec<u8>) -> Self {
+    pub(crate) fn new(model: OpenAiModel, body: Bytes) -> Self {
         Self {
             model,
             body,
-            phase: Phase::Send { after: Duration::ZERO },
+            phase: Phase::Send {
+                after: Duration::ZERO,
+            },
             pending: VecDeque::new(),
             retries: 0,
             spoke: false,
@@ -120,8 +123,12 @@ impl Exchange {
 
     /// Fails for good, or tells of the retry that comes.
     fn fail(&mut self, error: ModelError) -> Result<ModelEvent, ModelError> {
-        let again = !self.spoke && error.is_retryable() && self.retries < self.model.settings().max_retries;
-        let Some(delay) = again.then(|| delay(&error, self.retries)).filter(|delay| self.has_time_for(*delay)) else {
+        let again =
+            !self.spoke && error.is_retryable() && self.retries < self.model.settings().max_retries;
+        let Some(delay) = again
+            .then(|| delay(&error, self.retries))
+            .filter(|delay| self.has_time_for(*delay))
+        else {
             return Err(error);
         };
         self.retries += 1;
@@ -134,7 +141,10 @@ impl Exchange {
     }
 
     fn has_time_for(&self, delay: Duration) -> bool {
-        delay <= MAX_RETRY_DELAY && self.deadline.is_none_or(|(at, _)| Instant::now() + delay < at)
+        delay <= MAX_RETRY_DELAY
+            && self
+                .deadline
+                .is_none_or(|(at, _)| Instant::now() + delay < at)
     }
 
     async fn send(&mut self) -> Result<Reading, ModelError> {
@@ -158,7 +168,10 @@ impl Exchange {
         let answered = Answered::of(&response);
         if !response.status().is_success() {
             let said = match response.headers().get(LOCATION) {
-                Some(place) => Said::of_text(&format!("it redirects to {}", String::from_utf8_lossy(place.as_bytes()))),
+                Some(place) => Said::of_text(&format!(
+                    "it redirects to {}",
+                    String::from_utf8_lossy(place.as_bytes())
+                )),
                 None => Said::of_body(&self.whole_body(&mut response).await),
             };
             return Err(refusal::classify(&self.model, &answered, &said));
@@ -168,20 +181,33 @@ impl Exchange {
             return Err(self.fault(body_fault(body.trim()), &answered));
         }
         let reader = AnswerReader::new(self.model.settings().done_suffices);
-        Ok(Reading { response, reader, answered, first })
+        Ok(Reading {
+            response,
+            reader,
+            answered,
+            first,
+        })
     }
 
     async fn read(&mut self, reading: &mut Reading) -> Result<Progress, ModelError> {
         // A server that always has more would never be timed out by waiting.
         if let Some((at, limit)) = self.deadline.filter(|(at, _)| *at <= Instant::now()) {
-            return Err(self.timed_out(Limit { at, which: TimeoutKind::Total, limit }));
+            return Err(self.timed_out(Limit {
+                at,
+                which: TimeoutKind::Total,
+                limit,
+            }));
         }
         let finished = reading.reader.has_finished();
         let wait = match reading.first {
             Some(first) => Some((first, TimeoutKind::FirstChunk)),
             None => {
                 let between = self.model.endpoint().waits().between_chunks;
-                let between = if finished { Some(between.map_or(TAIL, |between| between.min(TAIL))) } else { between };
+                let between = if finished {
+                    Some(between.map_or(TAIL, |between| between.min(TAIL)))
+                } else {
+                    between
+                };
                 from_now(between).map(|limit| (limit, TimeoutKind::BetweenChunks))
             }
         };
@@ -190,12 +216,21 @@ impl Exchange {
                 reading.first = None;
                 reading.reader.feed(&bytes, &mut self.pending)
             }
-            Ok(Ok(None)) => reading.reader.end(&mut self.pending).map(|()| Progress::Whole),
+            Ok(Ok(None)) => reading
+                .reader
+                .end(&mut self.pending)
+                .map(|()| Progress::Whole),
             // The answer was whole already: what ended the wait for the usage does not matter.
-            Ok(Err(_)) | Err(_) if finished => reading.reader.end(&mut self.pending).map(|()| Progress::Whole),
+            Ok(Err(_)) | Err(_) if finished => reading
+                .reader
+                .end(&mut self.pending)
+                .map(|()| Progress::Whole),
             Ok(Err(error)) => {
                 let cause = format!("the connection broke ({})", causes(&error));
-                return Err(ModelError::Truncated { url: self.url(), cause: self.shown(&cause) });
+                return Err(ModelError::Truncated {
+                    url: self.url(),
+                    cause: self.shown(&cause),
+                });
             }
             Err(limit) => return Err(self.timed_out(limit)),
         };
@@ -225,7 +260,9 @@ impl Exchange {
     fn limit(&self, wait: Option<((Instant, Duration), TimeoutKind)>) -> Option<Limit> {
         let total = self.deadline.map(|deadline| (deadline, TimeoutKind::Total));
         let limits = [wait, total].into_iter().flatten();
-        limits.map(|((at, limit), which)| Limit { at, which, limit }).min_by_key(|limit| limit.at)
+        limits
+            .map(|((at, limit), which)| Limit { at, which, limit })
+            .min_by_key(|limit| limit.at)
     }
 
     fn fault(&self, fault: Fault, answered: &Answered) -> ModelError {
@@ -237,31 +274,53 @@ impl Exchange {
                 what: what.into(),
                 excerpt: self.model.endpoint().words().shown(&excerpt, 200),
             },
-            Fault::Truncated { done: false } => {
-                ModelError::Truncated { url, cause: "it ended without a finish reason".into() }
-            }
+            Fault::Truncated { done: false } => ModelError::Truncated {
+                url,
+                cause: "it ended without a finish reason".into(),
+            },
             Fault::Truncated { done: true } => {
                 let cause = "it ended with [DONE] and no finish reason; where that is how this server ends every answer, set \
                              `done_suffices`";
-                ModelError::Truncated { url, cause: cause.into() }
+                ModelError::Truncated {
+                    url,
+                    cause: cause.into(),
+                }
             }
         }
     }
 
     fn not_sent(&self, error: &reqwest::Error) -> ModelError {
         let url = self.url();
-        match (error.is_connect(), error.is_timeout(), self.model.endpoint().waits().connect) {
-            (true, true, Some(limit)) => ModelError::Timeout { which: TimeoutKind::Connect, limit, url },
-            (true, _, _) => ModelError::Connect { url, cause: self.shown(&causes(error)) },
+        match (
+            error.is_connect(),
+            error.is_timeout(),
+            self.model.endpoint().waits().connect,
+        ) {
+            (true, true, Some(limit)) => ModelError::Timeout {
+                which: TimeoutKind::Connect,
+                limit,
+                url,
+            },
+            (true, _, _) => ModelError::Connect {
+                url,
+                cause: self.shown(&causes(error)),
+            },
             (false, _, _) => {
                 let cause = format!("the connection broke before it began ({})", causes(error));
-                ModelError::Truncated { url, cause: self.shown(&cause) }
+                ModelError::Truncated {
+                    url,
+                    cause: self.shown(&cause),
+                }
             }
         }
     }
 
     fn timed_out(&self, limit: Limit) -> ModelError {
-        ModelError::Timeout { which: limit.which, limit: limit.limit, url: self.url() }
+        ModelError::Timeout {
+            which: limit.which,
+            limit: limit.limit,
+            url: self.url(),
+        }
     }
 
     fn url(&self) -> Arc<str> {
@@ -282,12 +341,18 @@ pub(crate) fn causes(error: &reqwest::Error) -> String {
         cause = inner.source();
     }
     // The outermost says only that sending failed; the rest says why, the innermost best.
-    causes.pop().unwrap_or_else(|| "no cause is known".to_owned())
+    causes
+        .pop()
+        .unwrap_or_else(|| "no cause is known".to_owned())
 }
 
 /// How long to wait before the next try: as long as the server asks, or else ever longer, and never in step with others.
 fn delay(error: &ModelError, retries: u32) -> Duration {
-    if let ModelError::RateLimited { retry_after: Some(wait), .. } = error {
+    if let ModelError::RateLimited {
+        retry_after: Some(wait),
+        ..
+    } = error
+    {
         return *wait;
     }
     let longest = Duration::from_millis(500) * 2_u32.saturating_pow(retries.min(4));
@@ -296,7 +361,10 @@ fn delay(error: &ModelError, retries: u32) -> Duration {
 
 /// Whether a successful answer is no event stream by its own word. One that says nothing of its kind may be one.
 fn is_no_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     let kind = kind.to_ascii_lowercase();
     kind.starts_with("application/json")
         || kind.starts_with("application/problem+json")

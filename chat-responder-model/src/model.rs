@@ -45,13 +45,21 @@ pub struct OpenAiModel {
 
 impl OpenAiModel {
     pub(crate) fn new(endpoint: OpenAi, name: Arc<str>) -> Self {
-        Self { endpoint: Arc::new(endpoint), name, settings: Arc::default(), client: Arc::default() }
+        Self {
+            endpoint: Arc::new(endpoint),
+            name,
+            settings: Arc::default(),
+            client: Arc::default(),
+        }
     }
 
     /// Says how it answers.
     #[must_use]
     pub fn with_settings(self, settings: Settings) -> Self {
-        Self { settings: Arc::new(settings), ..self }
+        Self {
+            settings: Arc::new(settings),
+            ..self
+        }
     }
 
     /// How it answers.
@@ -69,7 +77,10 @@ impl OpenAiModel {
     }
 
     pub(crate) fn client(&self) -> Result<&Client, ModelError> {
-        self.client.get_or_init(|| build_client(&self.endpoint)).as_ref().map_err(Clone::clone)
+        self.client
+            .get_or_init(|| build_client(&self.endpoint))
+            .as_ref()
+            .map_err(Clone::clone)
     }
 }
 
@@ -78,12 +89,18 @@ impl LanguageModel for OpenAiModel {
         ModelRef::new(self.endpoint.provider_name(), self.name.clone())
     }
 
-    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ResponderError>> {
+    fn stream(
+        &self,
+        request: ModelRequest,
+    ) -> BoxStream<'static, Result<ModelEvent, ResponderError>> {
         let body = request::body(&self.endpoint, &self.name, &self.settings, &request);
-        stream::unfold(Exchange::new(self.clone(), body), |mut exchange| async move {
-            let item = exchange.next().await?;
-            Some((item.map_err(ModelError::into_responder_error), exchange))
-        })
+        stream::unfold(
+            Exchange::new(self.clone(), body),
+            |mut exchange| async move {
+                let item = exchange.next().await?;
+                Some((item.map_err(ModelError::into_responder_error), exchange))
+            },
+        )
         .boxed()
     }
 }
@@ -114,5 +131,7 @@ fn build_client(endpoint: &OpenAi) -> Result<Client, ModelError> {
         // Plain HTTP must not depend on the machine having certificates.
         builder = builder.tls_certs_only([]);
     }
-    builder.build().map_err(|error| ModelError::Client(crate::exchange::causes(&error).into()))
+    builder
+        .build()
+        .map_err(|error| ModelError::Client(crate::exchange::causes(&error).into()))
 }

@@ -23,7 +23,9 @@ impl Answered {
     pub(crate) fn of(response: &Response) -> Self {
         let headers = response.headers();
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let request_id = ["x-request-id", "request-id", "apim-request-id", "cf-ray"].into_iter().find_map(text);
+        let request_id = ["x-request-id", "request-id", "apim-request-id", "cf-ray"]
+            .into_iter()
+            .find_map(text);
         Self {
             status: response.status().as_u16(),
             request_id: request_id.map(str::to_owned),
@@ -36,7 +38,11 @@ impl Answered {
 pub(crate) fn classify(model: &OpenAiModel, answered: &Answered, said: &Said) -> ModelError {
     let shown = |text: &str, limit| model.endpoint().words().shown(text, limit);
     // Inside an answer the status is 200, and the words may name the one that is meant.
-    let status = if answered.status == 200 { said.status.unwrap_or(200) } else { answered.status };
+    let status = if answered.status == 200 {
+        said.status.unwrap_or(200)
+    } else {
+        answered.status
+    };
     let refusal = Box::new(Refusal {
         url: model.endpoint().shown(),
         status,
@@ -44,13 +50,23 @@ pub(crate) fn classify(model: &OpenAiModel, answered: &Answered, said: &Said) ->
         code: shown(&said.code, 64),
         request_id: answered.request_id.as_deref().map(|id| shown(id, 128)),
     });
-    match cause(status, &said.code.to_ascii_lowercase(), &said.message.to_ascii_lowercase()) {
+    match cause(
+        status,
+        &said.code.to_ascii_lowercase(),
+        &said.message.to_ascii_lowercase(),
+    ) {
         Cause::Quota => ModelError::Quota(refusal),
         Cause::Context => ModelError::ContextTooLong(refusal),
         Cause::Filter => ModelError::ContentFiltered(refusal),
         Cause::Authentication => ModelError::Authentication(refusal),
-        Cause::NotFound => ModelError::NotFound { model: Arc::clone(model.name()), refusal },
-        Cause::RateLimit => ModelError::RateLimited { retry_after: answered.retry_after, refusal },
+        Cause::NotFound => ModelError::NotFound {
+            model: Arc::clone(model.name()),
+            refusal,
+        },
+        Cause::RateLimit => ModelError::RateLimited {
+            retry_after: answered.retry_after,
+            refusal,
+        },
         Cause::Request => ModelError::Rejected(refusal),
         Cause::Server => ModelError::Server(refusal),
     }
@@ -91,7 +107,13 @@ fn cause(status: u16, code: &str, message: &str) -> Cause {
     if coded(&["rate_limit"]) {
         return Cause::RateLimit;
     }
-    let too_long = &["context length", "context window", "context size", "maximum context", "prompt is too long"];
+    let too_long = &[
+        "context length",
+        "context window",
+        "context size",
+        "maximum context",
+        "prompt is too long",
+    ];
     match status {
         400 | 413 | 422 if worded(too_long) => Cause::Context,
         401 | 403 => Cause::Authentication,
@@ -115,7 +137,9 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     match number(after) {
         Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
         // A date that has passed asks for no wait.
-        None => httpdate::parse_http_date(after).ok().map(|date| date.duration_since(now).unwrap_or_default()),
+        None => httpdate::parse_http_date(after)
+            .ok()
+            .map(|date| date.duration_since(now).unwrap_or_default()),
     }
 }
 
@@ -130,15 +154,35 @@ mod tests {
             (403, "", "no", Cause::Authentication),
             (400, "invalid_api_key", "no", Cause::Authentication),
             (404, "", "no such path", Cause::NotFound),
-            (400, "model_not_found invalid_request_error", "no", Cause::NotFound),
+            (
+                400,
+                "model_not_found invalid_request_error",
+                "no",
+                Cause::NotFound,
+            ),
             (429, "", "slow down", Cause::RateLimit),
             (200, "rate_limit_exceeded", "slow down", Cause::RateLimit),
             (429, "insufficient_quota", "no", Cause::Quota),
             (402, "", "no", Cause::Quota),
-            (400, "context_length_exceeded invalid_request_error", "no", Cause::Context),
+            (
+                400,
+                "context_length_exceeded invalid_request_error",
+                "no",
+                Cause::Context,
+            ),
             (400, "exceed_context_size_error", "no", Cause::Context),
-            (400, "", "this model's maximum context length is 4096 tokens", Cause::Context),
-            (200, "", "the request exceeds the available context size", Cause::Context),
+            (
+                400,
+                "",
+                "this model's maximum context length is 4096 tokens",
+                Cause::Context,
+            ),
+            (
+                200,
+                "",
+                "the request exceeds the available context size",
+                Cause::Context,
+            ),
             (400, "content_filter", "no", Cause::Filter),
             (400, "", "no", Cause::Request),
             (308, "", "it redirects", Cause::Request),
@@ -147,7 +191,11 @@ mod tests {
             (500, "", "no", Cause::Server),
             (200, "", "no", Cause::Server),
         ] {
-            assert_eq!(cause(status, code, message), expected, "{status} {code} {message}");
+            assert_eq!(
+                cause(status, code, message),
+                expected,
+                "{status} {code} {message}"
+            );
         }
     }
 
@@ -158,8 +206,16 @@ mod tests {
             ("retry-after", "7", Some(Duration::from_secs(7))),
             ("retry-after", "1.5", Some(Duration::from_millis(1500))),
             ("retry-after-ms", "250", Some(Duration::from_millis(250))),
-            ("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT", Some(Duration::from_secs(60))),
-            ("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT", Some(Duration::ZERO)),
+            (
+                "retry-after",
+                "Sun, 06 Nov 1994 08:50:37 GMT",
+                Some(Duration::from_secs(60)),
+            ),
+            (
+                "retry-after",
+                "Sun, 06 Nov 1994 08:00:00 GMT",
+                Some(Duration::ZERO),
+            ),
             ("retry-after", "-1", None),
             ("retry-after", "NaN", None),
             ("retry-after", "soon", None),

@@ -1,11 +1,13 @@
 //! The body of a request: async-openai's own shapes where it has them, and beside them what only other servers know.
 
 use async_openai::types::chat::{
-    ChatCompletionMessageToolCall, ChatCompletionMessageToolCalls, ChatCompletionRequestAssistantMessage,
-    ChatCompletionRequestMessage, ChatCompletionRequestSystemMessage, ChatCompletionRequestToolMessage,
-    ChatCompletionRequestUserMessage, ChatCompletionStreamOptions, ChatCompletionTool, ChatCompletionTools,
-    FunctionCall, FunctionObject, ResponseFormat, ResponseFormatJsonSchema,
+    ChatCompletionMessageToolCall, ChatCompletionMessageToolCalls,
+    ChatCompletionRequestAssistantMessage, ChatCompletionRequestMessage,
+    ChatCompletionRequestSystemMessage, ChatCompletionRequestToolMessage,
+    ChatCompletionRequestUserMessage, ChatCompletionStreamOptions, ChatCompletionTool,
+    ChatCompletionTools, FunctionCall, FunctionObject, ResponseFormat, ResponseFormatJsonSchema,
 };
+use bytes::Bytes;
 use chat_core::{Message, ModelRequest, OutputSchema, Part, Role, ToolSpec};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -51,15 +53,26 @@ struct WireMessage {
     reasoning: Map<String, Value>,
 }
 
-/// The body as JSON bytes.
-pub(crate) fn body(endpoint: &OpenAi, model: &str, settings: &Settings, request: &ModelRequest) -> Vec<u8> {
+/// The body as JSON text.
+pub(crate) fn body(
+    endpoint: &OpenAi,
+    model: &str,
+    settings: &Settings,
+    request: &ModelRequest,
+) -> Bytes {
     // OpenAI's newer models refuse the old name, and many other servers don't know the new one.
-    let (max_completion_tokens, max_tokens) =
-        if endpoint.is_openai() { (settings.max_output_tokens, None) } else { (None, settings.max_output_tokens) };
+    let (max_completion_tokens, max_tokens) = if endpoint.is_openai() {
+        (settings.max_output_tokens, None)
+    } else {
+        (None, settings.max_output_tokens)
+    };
     let body = Body {
         model,
         messages: request.messages.iter().flat_map(wire_messages).collect(),
-        stream_options: ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None },
+        stream_options: ChatCompletionStreamOptions {
+            include_usage: Some(true),
+            include_obfuscation: None,
+        },
         tools: request.tools.iter().map(tool).collect(),
         response_format: request.output.as_ref().map(response_format),
         max_completion_tokens,
@@ -72,11 +85,12 @@ pub(crate) fn body(endpoint: &OpenAi, model: &str, settings: &Settings, request:
         stop: &settings.stop,
         seed: settings.seed,
     };
-    let mut body = serde_json::to_value(body).expect("string keys and finite shapes are always JSON");
+    let mut body =
+        serde_json::to_value(body).expect("string keys and finite shapes are always JSON");
     lay_over(&mut body, &settings.provider_options);
     // Last, so that nothing can take it out: an answer is always read as a stream.
     body["stream"] = true.into();
-    body.to_string().into_bytes()
+    body.to_string().into()
 }
 
 /// Lays options over a JSON object, object into object; `null` takes a field out.
@@ -102,10 +116,21 @@ fn lay_over(below: &mut Value, options: &Map<String, Value>) {
 fn wire_messages(message: &Message) -> Vec<WireMessage> {
     let text = message.to_text();
     let message = match message.role {
-        Role::System => ChatCompletionRequestMessage::System(ChatCompletionRequestSystemMessage::from(text)),
-        Role::User => ChatCompletionRequestMessage::User(ChatCompletionRequestUserMessage::from(text)),
+        Role::System => {
+            ChatCompletionRequestMessage::System(ChatCompletionRequestSystemMessage::from(text))
+        }
+        Role::User => {
+            ChatCompletionRequestMessage::User(ChatCompletionRequestUserMessage::from(text))
+        }
         Role::Assistant => return vec![assistant(message, text)],
-        Role::Tool => return message.parts.iter().filter_map(tool_result).map(WireMessage::plain).collect(),
+        Role::Tool => {
+            return message
+                .parts
+                .iter()
+                .filter_map(tool_result)
+                .map(WireMessage::plain)
+                .collect();
+        }
     };
     vec![WireMessage::plain(message)]
 }
@@ -136,7 +161,10 @@ fn assistant(message: &Message, text: String) -> WireMessage {
         tool_calls: Some(calls),
         ..Default::default()
     };
-    WireMessage { message: message.into(), reasoning }
+    WireMessage {
+        message: message.into(),
+        reasoning,
+    }
 }
 
 /// Puts together what came in pieces: lists grow, anything else is replaced by the newest.
@@ -150,21 +178,45 @@ fn gather(fields: &mut Map<String, Value>, name: &str, value: &Value) {
 }
 
 fn tool_call(part: &Part) -> Option<ChatCompletionMessageToolCalls> {
-    let Part::ToolCall { call_id, tool, input } = part else { return None };
-    let function = FunctionCall { name: tool.to_string(), arguments: as_text(input) };
-    Some(ChatCompletionMessageToolCalls::Function(ChatCompletionMessageToolCall { id: call_id.to_string(), function }))
+    let Part::ToolCall {
+        call_id,
+        tool,
+        input,
+    } = part
+    else {
+        return None;
+    };
+    let function = FunctionCall {
+        name: tool.to_string(),
+        arguments: as_text(input),
+    };
+    Some(ChatCompletionMessageToolCalls::Function(
+        ChatCompletionMessageToolCall {
+            id: call_id.to_string(),
+            function,
+        },
+    ))
 }
 
 fn tool_result(part: &Part) -> Option<ChatCompletionRequestMessage> {
-    let Part::ToolResult { call_id, result, .. } = part else { return None };
-    let message =
-        ChatCompletionRequestToolMessage { content: as_text(result).into(), tool_call_id: call_id.to_string() };
+    let Part::ToolResult {
+        call_id, result, ..
+    } = part
+    else {
+        return None;
+    };
+    let message = ChatCompletionRequestToolMessage {
+        content: as_text(result).into(),
+        tool_call_id: call_id.to_string(),
+    };
     Some(message.into())
 }
 
 /// A text as it is, anything else as JSON text.
 fn as_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn tool(spec: &ToolSpec) -> ChatCompletionTools {
@@ -191,7 +243,10 @@ fn response_format(output: &OutputSchema) -> ResponseFormat {
 
 impl WireMessage {
     fn plain(message: ChatCompletionRequestMessage) -> Self {
-        Self { message, reasoning: Map::new() }
+        Self {
+            message,
+            reasoning: Map::new(),
+        }
     }
 }
 
@@ -210,7 +265,10 @@ mod tests {
 
     #[test]
     fn m1_a_bare_request_says_no_more_than_it_must() {
-        let request = ModelRequest { messages: vec![Message::user("Hi")], ..Default::default() };
+        let request = ModelRequest {
+            messages: vec![Message::user("Hi")],
+            ..Default::default()
+        };
         assert_eq!(
             sent("http://host/v1", Settings::default(), request),
             json!({
@@ -243,43 +301,94 @@ mod tests {
             "model": "m", "messages": [], "stream": true, "max_tokens": 5, "temperature": 0.9, "top_p": 0.5, "top_k": 40,
             "presence_penalty": 0.1, "frequency_penalty": -0.1, "stop": ["END"], "reasoning": {"effort": "low"},
         });
-        assert_eq!(sent("http://host/v1", settings.clone(), ModelRequest::default()), expected);
-        let to_openai = sent("https://api.openai.com/v1", settings, ModelRequest::default());
-        assert_eq!((&to_openai["max_completion_tokens"], to_openai.get("max_tokens")), (&json!(5), None));
+        assert_eq!(
+            sent("http://host/v1", settings.clone(), ModelRequest::default()),
+            expected
+        );
+        let to_openai = sent(
+            "https://api.openai.com/v1",
+            settings,
+            ModelRequest::default(),
+        );
+        assert_eq!(
+            (
+                &to_openai["max_completion_tokens"],
+                to_openai.get("max_tokens")
+            ),
+            (&json!(5), None)
+        );
     }
 
     #[test]
     fn options_inside_an_object_leave_the_rest_of_it() {
         let mut below = json!({"a": {"b": 1, "c": 2}, "d": 3});
-        lay_over(&mut below, json!({"a": {"b": 9}, "d": {"e": {}}}).as_object().unwrap());
+        lay_over(
+            &mut below,
+            json!({"a": {"b": 9}, "d": {"e": {}}}).as_object().unwrap(),
+        );
         assert_eq!(below, json!({"a": {"b": 9, "c": 2}, "d": {"e": {}}}));
     }
 
     #[test]
     fn c49_calls_results_and_the_reasoning_behind_them_go_back() {
         let details = |text: &str| Some(Arc::new(json!({"reasoning_details": [{"text": text}]})));
-        let call = Part::ToolCall { call_id: "a".into(), tool: "f".into(), input: Arc::new(json!({"x": 1})) };
+        let call = Part::ToolCall {
+            call_id: "a".into(),
+            tool: "f".into(),
+            input: Arc::new(json!({"x": 1})),
+        };
         let messages = vec![
             Message {
                 role: Role::Assistant,
                 parts: vec![
-                    Part::Reasoning { text: "so ".into(), data: details("so ") },
-                    Part::Reasoning { text: "it is".into(), data: details("it is") },
+                    Part::Reasoning {
+                        text: "so ".into(),
+                        data: details("so "),
+                    },
+                    Part::Reasoning {
+                        text: "it is".into(),
+                        data: details("it is"),
+                    },
                     call,
                 ],
             },
             Message {
                 role: Role::Tool,
                 parts: vec![
-                    Part::ToolResult { call_id: "a".into(), tool: "f".into(), result: Arc::new(json!("text")) },
-                    Part::ToolResult { call_id: "b".into(), tool: "g".into(), result: Arc::new(json!([1])) },
+                    Part::ToolResult {
+                        call_id: "a".into(),
+                        tool: "f".into(),
+                        result: Arc::new(json!("text")),
+                    },
+                    Part::ToolResult {
+                        call_id: "b".into(),
+                        tool: "g".into(),
+                        result: Arc::new(json!([1])),
+                    },
                 ],
             },
-            Message { role: Role::Assistant, parts: vec![Part::Reasoning { text: "hm".into(), data: None }] },
+            Message {
+                role: Role::Assistant,
+                parts: vec![Part::Reasoning {
+                    text: "hm".into(),
+                    data: None,
+                }],
+            },
         ];
-        let spec = ToolSpec { name: "f".into(), description: "does f".into(), input_schema: Arc::new(json!({})) };
-        let output = OutputSchema { name: "out".into(), schema: Arc::new(json!({"type": "object"})) };
-        let request = ModelRequest { messages, tools: vec![spec], output: Some(output) };
+        let spec = ToolSpec {
+            name: "f".into(),
+            description: "does f".into(),
+            input_schema: Arc::new(json!({})),
+        };
+        let output = OutputSchema {
+            name: "out".into(),
+            schema: Arc::new(json!({"type": "object"})),
+        };
+        let request = ModelRequest {
+            messages,
+            tools: vec![spec],
+            output: Some(output),
+        };
         let sent = sent("http://host/v1", Settings::default(), request);
         assert_eq!(
             sent["messages"],

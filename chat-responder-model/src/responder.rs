@@ -3,8 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use chat_core::{
-    Execution, FinishReason, LanguageModel, Message, Metadata, ModelEvent, ModelRef, ModelRequest, Reasoning, Reply,
-    Responder, ResponderError, ResponderEvent, ResponderInfo, StepId, StepRetry, TurnRequest, Usage,
+    Execution, FinishReason, LanguageModel, Message, Metadata, ModelEvent, ModelRef, ModelRequest,
+    Reasoning, Reply, Responder, ResponderError, ResponderEvent, ResponderInfo, StepId, StepRetry,
+    TurnRequest, Usage,
 };
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use tokio::sync::oneshot;
@@ -35,46 +36,72 @@ pub struct ModelResponder<M> {
 impl<M: LanguageModel> ModelResponder<M> {
     /// A responder without instructions.
     pub fn new(model: M) -> Self {
-        Self { model, instructions: None, id: None, version: None }
+        Self {
+            model,
+            instructions: None,
+            id: None,
+            version: None,
+        }
     }
 
     /// Tells the model what it is here for. Never stored (law J3).
     #[must_use]
     pub fn instructions(self, instructions: impl Into<Arc<str>>) -> Self {
-        Self { instructions: Some(instructions.into()), ..self }
+        Self {
+            instructions: Some(instructions.into()),
+            ..self
+        }
     }
 
     /// Names this responder in the journal.
     #[must_use]
     pub fn id(self, id: impl Into<Arc<str>>) -> Self {
-        Self { id: Some(id.into()), ..self }
+        Self {
+            id: Some(id.into()),
+            ..self
+        }
     }
 
     /// Says which version of it answers: set it anew whenever instructions or model change.
     #[must_use]
     pub fn version(self, version: impl Into<Arc<str>>) -> Self {
-        Self { version: Some(version.into()), ..self }
+        Self {
+            version: Some(version.into()),
+            ..self
+        }
     }
 }
 
 impl<M: LanguageModel> Responder for ModelResponder<M> {
     fn respond(&self, request: TurnRequest) -> Execution {
-        let instructions = self.instructions.iter().map(|text| Message::system(text.clone()));
+        let instructions = self
+            .instructions
+            .iter()
+            .map(|text| Message::system(text.clone()));
         let messages = instructions.chain(request.conversation()).collect();
-        let answer = self.model.stream(ModelRequest { messages, ..ModelRequest::default() });
+        let answer = self.model.stream(ModelRequest {
+            messages,
+            ..ModelRequest::default()
+        });
         let (settle, settled) = oneshot::channel();
         // The events drive the model; the result is what they came to. No task is needed, and dropping the execution drops
         // the call.
         Execution::new(async move {
-            settled
-                .await
-                .unwrap_or_else(|_| Err(ResponderError::new("the events were dropped before the answer was whole")))
+            settled.await.unwrap_or_else(|_| {
+                Err(ResponderError::new(
+                    "the events were dropped before the answer was whole",
+                ))
+            })
         })
         .with_events(events(Call::new(self.model.model(), answer, settle)))
     }
 
     fn info(&self) -> ResponderInfo {
-        ResponderInfo { id: self.id.clone(), version: self.version.clone(), ..ResponderInfo::of_kind("model") }
+        ResponderInfo {
+            id: self.id.clone(),
+            version: self.version.clone(),
+            ..ResponderInfo::of_kind("model")
+        }
     }
 }
 
@@ -105,7 +132,14 @@ impl Call {
         answer: BoxStream<'static, Result<ModelEvent, ResponderError>>,
         settle: oneshot::Sender<Result<Reply, ResponderError>>,
     ) -> Self {
-        Self { model, answer, settle: Some(settle), step: STEP.into(), started: false, usage: None }
+        Self {
+            model,
+            answer,
+            settle: Some(settle),
+            step: STEP.into(),
+            started: false,
+            usage: None,
+        }
     }
 
     /// The next event; `None` once the result is settled.
@@ -113,7 +147,10 @@ impl Call {
         self.settle.as_ref()?;
         if !self.started {
             self.started = true;
-            return Some(ResponderEvent::StepStart { step: self.step.clone(), number: 1 });
+            return Some(ResponderEvent::StepStart {
+                step: self.step.clone(),
+                number: 1,
+            });
         }
         loop {
             let event = match self.answer.next().await {
@@ -121,19 +158,44 @@ impl Call {
                 Some(Err(error)) => return self.fail(error),
                 None => {
                     let cut = "the model's answer was cut off: it ended without a finish";
-                    return self.fail(ResponderError::new(cut).with_kind("truncated").with_retryable(true));
+                    return self.fail(
+                        ResponderError::new(cut)
+                            .with_kind("truncated")
+                            .with_retryable(true),
+                    );
                 }
             };
             let step = || self.step.clone();
             match event {
-                ModelEvent::Text(text) => return Some(ResponderEvent::TextDelta { text, step: Some(step()) }),
+                ModelEvent::Text(text) => {
+                    return Some(ResponderEvent::TextDelta {
+                        text,
+                        step: Some(step()),
+                    });
+                }
                 ModelEvent::Reasoning { text, kind, data } => {
                     let provider = Some(self.model.provider.clone());
-                    let reasoning = Reasoning { text, step: Some(step()), kind, provider, data };
+                    let reasoning = Reasoning {
+                        text,
+                        step: Some(step()),
+                        kind,
+                        provider,
+                        data,
+                    };
                     return Some(ResponderEvent::ReasoningDelta(Box::new(reasoning)));
                 }
-                ModelEvent::Retry { attempt, delay_ms, error } => {
-                    let retry = StepRetry { step: Some(step()), number: 1, attempt, delay_ms, error };
+                ModelEvent::Retry {
+                    attempt,
+                    delay_ms,
+                    error,
+                } => {
+                    let retry = StepRetry {
+                        step: Some(step()),
+                        number: 1,
+                        attempt,
+                        delay_ms,
+                        error,
+                    };
                     return Some(ResponderEvent::StepRetry(Box::new(retry)));
                 }
                 ModelEvent::Usage(usage) => {
@@ -142,8 +204,13 @@ impl Call {
                 }
                 ModelEvent::Finish(reason) => return Some(self.finish(reason)),
                 ModelEvent::ToolCallStart { tool, .. } | ModelEvent::ToolCall { tool, .. } => {
-                    let asked = format!("the model called the tool {tool:?}, and this chat gave it none");
-                    return self.fail(ResponderError::new(asked).with_kind("protocol").with_retryable(false));
+                    let asked =
+                        format!("the model called the tool {tool:?}, and this chat gave it none");
+                    return self.fail(
+                        ResponderError::new(asked)
+                            .with_kind("protocol")
+                            .with_retryable(false),
+                    );
                 }
                 // Its start has failed the turn already. What a newer core may add is no text.
                 _ => {}
@@ -160,7 +227,12 @@ impl Call {
         };
         self.settle(Ok(Reply::streamed().with_metadata(metadata)));
         let usage = self.usage.map(Box::new);
-        ResponderEvent::StepEnd { step: self.step.clone(), number: 1, usage, finish_reason: Some(reason) }
+        ResponderEvent::StepEnd {
+            step: self.step.clone(),
+            number: 1,
+            usage,
+            finish_reason: Some(reason),
+        }
     }
 
     fn fail(&mut self, error: ResponderError) -> Option<ResponderEvent> {

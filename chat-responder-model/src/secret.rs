@@ -24,7 +24,11 @@ impl<T: Into<Arc<str>>> From<T> for Secret {
     fn from(text: T) -> Self {
         let text = text.into();
         let trimmed = text.trim();
-        if trimmed.len() == text.len() { Self(text) } else { Self(trimmed.into()) }
+        if trimmed.len() == text.len() {
+            Self(text)
+        } else {
+            Self(trimmed.into())
+        }
     }
 }
 

@@ -50,7 +50,11 @@ impl SseReader {
     }
 
     /// Reads on, and adds the events that are whole.
-    pub(crate) fn feed(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), TooLarge> {
+    pub(crate) fn feed(
+        &mut self,
+        mut bytes: &[u8],
+        events: &mut Vec<SseEvent>,
+    ) -> Result<(), TooLarge> {
         while let Some(&first) = bytes.first() {
             if std::mem::take(&mut self.after_cr) && first == b'\n' {
                 bytes = &bytes[1..];
@@ -58,7 +62,9 @@ impl SseReader {
             }
             let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
             let piece = &bytes[..end.unwrap_or(bytes.len())];
-            if self.line.len() + self.data.as_ref().map_or(0, String::len) + piece.len() > self.limit {
+            if self.line.len() + self.data.as_ref().map_or(0, String::len) + piece.len()
+                > self.limit
+            {
                 return Err(TooLarge);
             }
             self.line.extend_from_slice(piece);
@@ -89,7 +95,11 @@ impl SseReader {
         // cut in the middle of a character does not matter.
         let bytes = std::mem::take(&mut self.line);
         let line = String::from_utf8_lossy(&bytes);
-        let line = if std::mem::take(&mut self.at_start) { line.trim_start_matches('\u{feff}') } else { &line };
+        let line = if std::mem::take(&mut self.at_start) {
+            line.trim_start_matches('\u{feff}')
+        } else {
+            &line
+        };
         if line.is_empty() {
             return self.dispatch();
         }
@@ -144,17 +154,26 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[(&str, &str)]) {
         let events = read(&[text.as_bytes()]);
-        let found: Vec<_> = events.iter().map(|event| (event.name.as_str(), event.data.as_str())).collect();
+        let found: Vec<_> = events
+            .iter()
+            .map(|event| (event.name.as_str(), event.data.as_str()))
+            .collect();
         assert_eq!(found, expected, "{text:?}");
     }
 
     #[test]
     fn events_are_read_in_every_form_the_format_allows() {
         check("data: a\n\n", &[("", "a")]);
-        check("data:a\r\n\r\ndata: b\r\rdata:  c\n\n", &[("", "a"), ("", "b"), ("", " c")]);
+        check(
+            "data:a\r\n\r\ndata: b\r\rdata:  c\n\n",
+            &[("", "a"), ("", "b"), ("", " c")],
+        );
         check("data: a\ndata: b\n\n", &[("", "a\nb")]);
         check("\u{feff}data: a\n\n", &[("", "a")]);
-        check(": ping\n\nid: 1\nretry: 5\nevent: error\ndata: a\n\n", &[("error", "a")]);
+        check(
+            ": ping\n\nid: 1\nretry: 5\nevent: error\ndata: a\n\n",
+            &[("error", "a")],
+        );
         check("event: nothing\n\ndata: a\n\n", &[("", "a")]);
         check("data\n\n", &[("", "")]);
         check("data: last", &[("", "last")]);
@@ -164,7 +183,9 @@ mod tests {
     #[test]
     fn what_is_no_event_stream_is_kept_to_be_shown() {
         let mut reader = SseReader::new(MAX_EVENT_BYTES);
-        reader.feed(b"{\n  \"error\": \"no\"\n}", &mut Vec::new()).unwrap();
+        reader
+            .feed(b"{\n  \"error\": \"no\"\n}", &mut Vec::new())
+            .unwrap();
         assert_eq!(reader.end(), None);
         assert_eq!(reader.stray(), "{\n  \"error\": \"no\"\n}\n");
     }
@@ -176,14 +197,19 @@ mod tests {
         assert_eq!(reader.feed(&[b'x'; 101], &mut events), Err(TooLarge));
 
         let mut reader = SseReader::new(100);
-        let lines: Result<(), TooLarge> = (0..100).try_for_each(|_| reader.feed(b"data: xxxx\n", &mut events));
+        let lines: Result<(), TooLarge> =
+            (0..100).try_for_each(|_| reader.feed(b"data: xxxx\n", &mut events));
         assert_eq!(lines, Err(TooLarge), "many lines of one event");
 
         let mut reader = SseReader::new(100);
         for _ in 0..MAX_STRAY_BYTES {
             reader.feed("é: stray\n".as_bytes(), &mut events).unwrap();
         }
-        assert!(reader.stray().len() <= MAX_STRAY_BYTES, "{}", reader.stray().len());
+        assert!(
+            reader.stray().len() <= MAX_STRAY_BYTES,
+            "{}",
+            reader.stray().len()
+        );
     }
 
     proptest! {

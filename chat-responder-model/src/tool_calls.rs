@@ -35,10 +35,15 @@ impl ToolCalls {
         let arguments = match delta.function.arguments {
             Value::Null => String::new(),
             Value::String(text) => text,
-            json @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => json.to_string(),
+            json @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                json.to_string()
+            }
         };
         let name = delta.function.name;
-        let found = self.calls.iter().rposition(|call| call.continues(delta.index, &delta.id, &name));
+        let found = self
+            .calls
+            .iter()
+            .rposition(|call| call.continues(delta.index, &delta.id, &name));
         // A piece with neither number nor id belongs to the call that is being written.
         let place = found.unwrap_or_else(|| {
             let place = self.calls.len();
@@ -55,24 +60,34 @@ impl ToolCalls {
         }
         if found.is_none() {
             let tool = call.tool.as_str().into();
-            out.extend([ModelEvent::ToolCallStart { index, call_id: call.call_id.clone(), tool }]);
+            out.extend([ModelEvent::ToolCallStart {
+                index,
+                call_id: call.call_id.clone(),
+                tool,
+            }]);
             name_fragment = None;
         }
         call.arguments.push_str(&arguments);
         let arguments_fragment = (!arguments.is_empty()).then(|| arguments.into());
         if name_fragment.is_some() || arguments_fragment.is_some() {
-            out.extend([ModelEvent::ToolCallDelta { index, name_fragment, arguments_fragment }]);
+            out.extend([ModelEvent::ToolCallDelta {
+                index,
+                name_fragment,
+                arguments_fragment,
+            }]);
         }
     }
 
     /// All calls, whole.
     pub(crate) fn complete(self) -> impl Iterator<Item = ModelEvent> {
-        (0..).zip(self.calls).map(|(index, call)| ModelEvent::ToolCall {
-            index,
-            call_id: call.call_id,
-            tool: call.tool.into(),
-            input: Arc::new(input(call.arguments)),
-        })
+        (0..)
+            .zip(self.calls)
+            .map(|(index, call)| ModelEvent::ToolCall {
+                index,
+                call_id: call.call_id,
+                tool: call.tool.into(),
+                input: Arc::new(input(call.arguments)),
+            })
     }
 }
 
@@ -82,7 +97,13 @@ impl Call {
             "" => format!("call-{place}"),
             id => id.to_owned(),
         };
-        Self { wire_index, wire_id, call_id: call_id.into(), tool: String::new(), arguments: String::new() }
+        Self {
+            wire_index,
+            wire_id,
+            call_id: call_id.into(),
+            tool: String::new(),
+            arguments: String::new(),
+        }
     }
 
     /// Whether a piece of this number, id and name goes on with this call. An id that differs begins a call of its own even under a
@@ -130,7 +151,10 @@ mod tests {
             })
             .collect();
         assert_eq!(complete, expected, "{deltas}");
-        let starts = events.iter().filter(|event| matches!(event, ModelEvent::ToolCallStart { .. })).count();
+        let starts = events
+            .iter()
+            .filter(|event| matches!(event, ModelEvent::ToolCallStart { .. }))
+            .count();
         assert_eq!(starts, complete.len());
     }
 
@@ -159,20 +183,56 @@ mod tests {
             &both,
         );
         // Whole, all under number 0; whole, without numbers; numbers from 1.
-        check(json!([piece(json!(0), "a", "f", "{\"x\":1}"), piece(json!(0), "b", "g", "{}")]), &both);
-        check(json!([piece(json!(null), "a", "f", "{\"x\":1}"), piece(json!(null), "b", "g", "")]), &both);
-        check(json!([piece(json!(1), "a", "f", "{\"x\":1}"), piece(json!(2), "b", "g", "{}")]), &both);
+        check(
+            json!([
+                piece(json!(0), "a", "f", "{\"x\":1}"),
+                piece(json!(0), "b", "g", "{}")
+            ]),
+            &both,
+        );
+        check(
+            json!([
+                piece(json!(null), "a", "f", "{\"x\":1}"),
+                piece(json!(null), "b", "g", "")
+            ]),
+            &both,
+        );
+        check(
+            json!([
+                piece(json!(1), "a", "f", "{\"x\":1}"),
+                piece(json!(2), "b", "g", "{}")
+            ]),
+            &both,
+        );
         // The id and the name repeated with every piece.
-        check(json!([piece(json!(0), "a", "f", "{\"x\""), piece(json!(0), "a", "f", ":1}")]), &[f.clone()]);
+        check(
+            json!([
+                piece(json!(0), "a", "f", "{\"x\""),
+                piece(json!(0), "a", "f", ":1}")
+            ]),
+            &[f.clone()],
+        );
         // Neither number nor id after the first; arguments that are JSON; no id at all; no JSON.
-        check(json!([piece(json!(0), "a", "f", "{\"x\""), {"function": {"arguments": ":1}"}}]), &[f.clone()]);
-        check(json!([{"id": "a", "function": {"name": "f", "arguments": {"x": 1}}}]), &[f]);
-        check(json!([{"function": {"name": "f", "arguments": "{"}}]), &[("call-0", "f", json!("{"))]);
+        check(
+            json!([piece(json!(0), "a", "f", "{\"x\""), {"function": {"arguments": ":1}"}}]),
+            &[f.clone()],
+        );
+        check(
+            json!([{"id": "a", "function": {"name": "f", "arguments": {"x": 1}}}]),
+            &[f],
+        );
+        check(
+            json!([{"function": {"name": "f", "arguments": "{"}}]),
+            &[("call-0", "f", json!("{"))],
+        );
         check(
             json!([{"function": {"name": "f", "arguments": "1"}}, {"function": {"name": "g", "arguments": "2"}}]),
             &[("call-0", "f", json!(1)), ("call-1", "g", json!(2))],
         );
         // The name in pieces.
-        check(json!([piece(json!(0), "b", "ge", ""), piece(json!(0), "", "t", "")]), &[("b", "get", json!({}))]);
+        check(
+            json!([piece(json!(0), "b", "ge", ""), piece(json!(0), "", "t", "")]),
+            &[("b", "get", json!({}))],
+        );
     }
 }

@@ -98,7 +98,9 @@ pub(crate) struct CompletionDetails {
 }
 
 /// The default where the value is null or of another shape: a chunk's other fields are worth more than its form.
-fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserializer: D) -> Result<T, D::Error> {
+fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(serde_json::from_value(value).unwrap_or_default())
 }
@@ -107,7 +109,10 @@ fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserialize
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => text,
-        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
     })
 }
@@ -120,7 +125,12 @@ mod tests {
 
     #[track_caller]
     fn text_of(chunk: Value) -> String {
-        serde_json::from_value::<Chunk>(chunk).unwrap().choices.remove(0).delta.content
+        serde_json::from_value::<Chunk>(chunk)
+            .unwrap()
+            .choices
+            .remove(0)
+            .delta
+            .content
     }
 
     #[test]
@@ -139,9 +149,15 @@ mod tests {
 
     #[test]
     fn usage_is_read_as_far_as_it_makes_sense() {
-        let usage =
-            json!({"prompt_tokens": 3, "completion_tokens": "4", "total_tokens": 7.5, "prompt_tokens_details": null});
+        let usage = json!({"prompt_tokens": 3, "completion_tokens": "4", "total_tokens": 7.5, "prompt_tokens_details": null});
         let usage: WireUsage = serde_json::from_value(usage).unwrap();
-        assert_eq!((usage.prompt_tokens, usage.completion_tokens, usage.total_tokens), (Some(3), None, None));
+        assert_eq!(
+            (
+                usage.prompt_tokens,
+                usage.completion_tokens,
+                usage.total_tokens
+            ),
+            (Some(3), None, None)
+        );
     }
 }

@@ -31,7 +31,11 @@ impl Words {
         if text.len() <= limit {
             return text.into();
         }
-        format!("{}…", &text[..text.floor_char_boundary(limit.saturating_sub("…".len()))]).into()
+        format!(
+            "{}…",
+            &text[..text.floor_char_boundary(limit.saturating_sub("…".len()))]
+        )
+        .into()
     }
 
     /// A body that broke off may end within a secret: what is there of it goes as well.
@@ -39,7 +43,10 @@ impl Words {
         let cut = |secret: &Secret| {
             let secret = secret.expose();
             let starts = secret.char_indices().map(|(at, _)| &secret[..at]);
-            starts.filter(|start| start.len() >= MIN_PIECE_BYTES && text.ends_with(start)).map(str::len).max()
+            starts
+                .filter(|start| start.len() >= MIN_PIECE_BYTES && text.ends_with(start))
+                .map(str::len)
+                .max()
         };
         let longest = self.secrets.iter().filter_map(cut).max().unwrap_or(0);
         &text[..text.len() - longest]
@@ -61,7 +68,12 @@ mod tests {
     #[test]
     fn m6_secrets_are_taken_out_whole_escaped_or_cut() {
         let words = words(&["canary\"key", "x"]);
-        for text in ["no canary\"key.", r#"{"said":"canary\"key"}"#, "canary\"ke", "it ends with cana"] {
+        for text in [
+            "no canary\"key.",
+            r#"{"said":"canary\"key"}"#,
+            "canary\"ke",
+            "it ends with cana",
+        ] {
             let shown = words.shown(text, 1000);
             assert!(!shown.contains("cana"), "{text} became {shown}");
         }

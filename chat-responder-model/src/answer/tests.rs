@@ -26,11 +26,21 @@ fn read(body: &str) -> Read {
 
 /// A body of chunks, each given as JSON text, and `[DONE]`.
 fn stream_of(chunks: &[&str]) -> String {
-    chunks.iter().chain(&["[DONE]"]).map(|chunk| format!("data: {chunk}\n\n")).collect()
+    chunks
+        .iter()
+        .chain(&["[DONE]"])
+        .map(|chunk| format!("data: {chunk}\n\n"))
+        .collect()
 }
 
 fn text_of(events: &[ModelEvent]) -> String {
-    let texts = events.iter().filter_map(|event| if let ModelEvent::Text(text) = event { Some(&**text) } else { None });
+    let texts = events.iter().filter_map(|event| {
+        if let ModelEvent::Text(text) = event {
+            Some(&**text)
+        } else {
+            None
+        }
+    });
     texts.collect()
 }
 
@@ -69,8 +79,11 @@ fn m2_every_delta_is_an_event_and_reasoning_is_no_text() {
     ]);
     let (events, end) = read(&body);
     assert_eq!(end, Ok(()));
-    let reasoning =
-        |text: &str, kind: &str| ModelEvent::Reasoning { text: text.into(), kind: Some(kind.into()), data: None };
+    let reasoning = |text: &str, kind: &str| ModelEvent::Reasoning {
+        text: text.into(),
+        kind: Some(kind.into()),
+        data: None,
+    };
     assert_eq!(
         events,
         [
@@ -100,7 +113,11 @@ fn m2_a_llama_server_answer_is_read_whole() {
         cached_input_tokens: Some(4),
         reasoning_tokens: None,
     };
-    let expected = [ModelEvent::Text("Hi".into()), ModelEvent::Usage(usage), ModelEvent::Finish(FinishReason::Stop)];
+    let expected = [
+        ModelEvent::Text("Hi".into()),
+        ModelEvent::Usage(usage),
+        ModelEvent::Finish(FinishReason::Stop),
+    ];
     assert_eq!(read(&body), (expected.into(), Ok(())));
 }
 
@@ -108,51 +125,101 @@ fn m2_a_llama_server_answer_is_read_whole() {
 fn c40_an_empty_finish_reason_is_none() {
     let hi = r#"{"choices":[{"delta":{"content":"Hi"},"finish_reason":""}]}"#;
     check_whole(&stream_of(&[hi, STOP]), "Hi", FinishReason::Stop);
-    check_fault(&format!("data: {hi}\n\n"), "Hi", Fault::Truncated { done: false });
+    check_fault(
+        &format!("data: {hi}\n\n"),
+        "Hi",
+        Fault::Truncated { done: false },
+    );
 }
 
 #[test]
 fn c41_an_empty_usage_is_unknown() {
-    let body = stream_of(&[r#"{"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}],"usage":{}}"#]);
+    let body = stream_of(&[
+        r#"{"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}],"usage":{}}"#,
+    ]);
     let (events, _) = read(&body);
-    assert_eq!(events, [ModelEvent::Text("Hi".into()), ModelEvent::Finish(FinishReason::Stop)]);
+    assert_eq!(
+        events,
+        [
+            ModelEvent::Text("Hi".into()),
+            ModelEvent::Finish(FinishReason::Stop)
+        ]
+    );
 }
 
 #[test]
 fn c43_an_error_in_any_chunk_keeps_the_servers_message() {
     let error = r#"{"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"message":"overloaded"}}"#;
     check_fault(&stream_of(&[HI, error]), "Hi", said("overloaded"));
-    check_fault(&stream_of(&[HI, STOP, r#"{"error":"overloaded"}"#]), "Hi", said("overloaded"));
-    check_fault(&format!("data: {HI}\n\nevent: error\ndata: overloaded\n\n"), "Hi", said("overloaded"));
+    check_fault(
+        &stream_of(&[HI, STOP, r#"{"error":"overloaded"}"#]),
+        "Hi",
+        said("overloaded"),
+    );
+    check_fault(
+        &format!("data: {HI}\n\nevent: error\ndata: overloaded\n\n"),
+        "Hi",
+        said("overloaded"),
+    );
     check_fault(
         &format!("data: {HI}\n\nevent: error\ndata: {{\"message\":\"overloaded\"}}\n\n"),
         "Hi",
         said("overloaded"),
     );
     let bare = r#"{"choices":[{"delta":{},"finish_reason":"error"}]}"#;
-    check_fault(&stream_of(&[HI, bare]), "Hi", said("the model stopped with an error"));
+    check_fault(
+        &stream_of(&[HI, bare]),
+        "Hi",
+        said("the model stopped with an error"),
+    );
 }
 
 #[test]
 fn c44_an_answer_is_whole_only_with_a_finish_reason() {
-    check_fault(&format!("data: {HI}\n\n"), "Hi", Fault::Truncated { done: false });
+    check_fault(
+        &format!("data: {HI}\n\n"),
+        "Hi",
+        Fault::Truncated { done: false },
+    );
     check_fault("", "", Fault::Truncated { done: false });
     check_fault(": ping\n\n", "", Fault::Truncated { done: false });
     check_fault(&stream_of(&[HI]), "Hi", Fault::Truncated { done: true });
     // Cut in the middle of an event.
-    check_fault(&format!("data: {HI}\n\ndata: {}", &STOP[..20]), "Hi", Fault::Truncated { done: false });
+    check_fault(
+        &format!("data: {HI}\n\ndata: {}", &STOP[..20]),
+        "Hi",
+        Fault::Truncated { done: false },
+    );
     // A finish reason is enough, with or without what usually follows it.
-    check_whole(&format!("data: {HI}\n\ndata: {STOP}\n\n"), "Hi", FinishReason::Stop);
-    check_whole(&format!("data: {HI}\n\ndata: {STOP}"), "Hi", FinishReason::Stop);
+    check_whole(
+        &format!("data: {HI}\n\ndata: {STOP}\n\n"),
+        "Hi",
+        FinishReason::Stop,
+    );
+    check_whole(
+        &format!("data: {HI}\n\ndata: {STOP}"),
+        "Hi",
+        FinishReason::Stop,
+    );
 }
 
 #[test]
 fn m3_done_alone_suffices_only_where_the_caller_says_so() {
     let body = stream_of(&[HI]);
-    let expected = [ModelEvent::Text("Hi".into()), ModelEvent::Finish(FinishReason::Other("done".into()))];
-    assert_eq!(read_pieces(true, [body.as_bytes()]), (expected.into(), Ok(())));
+    let expected = [
+        ModelEvent::Text("Hi".into()),
+        ModelEvent::Finish(FinishReason::Other("done".into())),
+    ];
+    assert_eq!(
+        read_pieces(true, [body.as_bytes()]),
+        (expected.into(), Ok(()))
+    );
     let (_, end) = read_pieces(true, [format!("data: {HI}\n\n").as_bytes()]);
-    assert_eq!(end, Err(Fault::Truncated { done: false }), "no [DONE] either");
+    assert_eq!(
+        end,
+        Err(Fault::Truncated { done: false }),
+        "no [DONE] either"
+    );
 }
 
 #[test]
@@ -160,11 +227,21 @@ fn m3_a_body_that_is_no_event_stream_is_told() {
     check_fault(r#"{"error":{"message":"no"}}"#, "", said("no"));
     check_fault("{\n  \"detail\": \"no\"\n}\n", "", said("no"));
     let page = "<html>Welcome</html>";
-    check_fault(page, "", Fault::Malformed { what: "a body that is no event stream", excerpt: page.into() });
+    check_fault(
+        page,
+        "",
+        Fault::Malformed {
+            what: "a body that is no event stream",
+            excerpt: page.into(),
+        },
+    );
     check_fault(
         "data: nonsense\n\n",
         "",
-        Fault::Malformed { what: "an event that is no JSON", excerpt: "nonsense".into() },
+        Fault::Malformed {
+            what: "an event that is no JSON",
+            excerpt: "nonsense".into(),
+        },
     );
 }
 
@@ -174,7 +251,13 @@ fn m3_an_event_of_any_size_is_not_waited_for() {
     let mut out = VecDeque::new();
     let piece = vec![b'x'; 1024 * 1024];
     let end = (0..9).try_for_each(|_| reader.feed(&piece, &mut out).map(|_| ()));
-    assert_eq!(end, Err(Fault::Malformed { what: "an event of more than 8 MiB", excerpt: String::new() }));
+    assert_eq!(
+        end,
+        Err(Fault::Malformed {
+            what: "an event of more than 8 MiB",
+            excerpt: String::new()
+        })
+    );
 }
 
 #[test]
@@ -199,9 +282,13 @@ fn c48_tool_calls_beside_the_finish_reason_are_kept() {
     assert_eq!(end, Ok(()));
     let whole: Vec<_> = events
         .iter()
-        .filter_map(
-            |event| if let ModelEvent::ToolCall { index, tool, .. } = event { Some((*index, &**tool)) } else { None },
-        )
+        .filter_map(|event| {
+            if let ModelEvent::ToolCall { index, tool, .. } = event {
+                Some((*index, &**tool))
+            } else {
+                None
+            }
+        })
         .collect();
     assert_eq!(whole, [(0, "f"), (1, "g")]);
 }
@@ -216,7 +303,14 @@ fn only_the_first_of_several_choices_is_the_answer() {
 fn a_refusal_is_text_and_signs_of_life_are_nothing() {
     let refusal = r#"{"choices":[{"delta":{"refusal":"I won't."}}]}"#;
     check_whole(&stream_of(&[refusal, STOP]), "I won't.", FinishReason::Stop);
-    check_whole(&format!(": ping\n\nevent: ping\ndata: now\n\n{}", stream_of(&[HI, STOP])), "Hi", FinishReason::Stop);
+    check_whole(
+        &format!(
+            ": ping\n\nevent: ping\ndata: now\n\n{}",
+            stream_of(&[HI, STOP])
+        ),
+        "Hi",
+        FinishReason::Stop,
+    );
 }
 
 proptest! {
