@@ -1,0 +1,199 @@
+//! What can be asked of the command, as clap reads it. Checks forms only; nothing here opens or asks anything.
+
+use std::path::PathBuf;
+
+use chat_core::{SessionId, TurnId};
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
+
+const ABOUT: &str = "Ask a model from the terminal, and keep the conversation in a journal";
+
+const MORE: &str = "\
+Without a subcommand it is a conversation: type, and read the reply as it is written. Ctrl-C cancels the reply, a second one
+quits, Ctrl-D leaves. Without a terminal each line of standard input is a turn, one after the other.
+
+Replies go to standard output, everything else to standard error. Each turn is in the session's journal before it is
+answered, so that nothing asked is lost: what failed or was cut off can be answered again with `chat retry`.";
+
+const ENVIRONMENT: &str = "\
+Environment:
+  OPENAI_API_KEY   The key; a local server may want none. It is never printed or stored.
+  OPENAI_BASE_URL  The server, unless --base-url names one.
+  CHAT_MODEL       The model, unless --model names one.
+  CHAT_STORE       The store, unless --store names one.
+
+Exit codes:
+  0 completed   1 failed   2 not understood   130 canceled
+
+Examples:
+  chat ask \"What is a journal?\"
+  git diff | chat ask --instructions \"Review this diff.\"
+  chat ask --json hi | jq -r 'select(.type == \"text-delta\").text'
+  chat --base-url http://localhost:8080/v1 --model qwen3";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "chat", version, about = ABOUT, long_about = format!("{ABOUT}.\n\n{MORE}"), after_help = ENVIRONMENT)]
+pub(crate) struct Args {
+    /// The session to continue: its id, or the beginning of one that chat made. A new one is created under this name.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<SessionId>,
+
+    #[command(flatten)]
+    pub(crate) options: Options,
+
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What every subcommand understands, before it or after it.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Where journals are kept: a folder, or memory that ends with the command [default: chat in your data folder].
+    #[arg(long, global = true, value_name = "file:DIR|memory:")]
+    pub(crate) store: Option<StoreAt>,
+
+    /// The OpenAI-compatible server to ask [default: OpenAI's].
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+
+    /// The model to ask [default: gpt-5-mini].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+
+    /// What the model is told beforehand; never stored.
+    #[arg(long, global = true, value_name = "TEXT")]
+    pub(crate) instructions: Option<String>,
+
+    /// Who answers.
+    #[arg(long, global = true, value_name = "WHO")]
+    pub(crate) responder: Option<Who>,
+
+    /// Print JSON for programs, one object a line.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Who {
+    /// A model of the server.
+    Model,
+    /// The input itself comes back: to try things without a model.
+    Echo,
+}
+
+/// What is wanted of the command.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Command {
+    /// Ask one thing, and print the reply as it is written.
+    Ask {
+        /// What to ask; `-`, or nothing with input from a pipe, reads standard input.
+        #[arg(value_name = "INPUT")]
+        input: Option<String>,
+        /// The session to continue: its id, or the beginning of one that chat made. A new one is created under this name.
+        #[arg(long, value_name = "ID")]
+        session: Option<SessionId>,
+    },
+    /// List the sessions, the one with the newest activity first.
+    Sessions,
+    /// Show a session's turns.
+    Show {
+        /// The session: its id, or the beginning of it.
+        #[arg(value_name = "SESSION")]
+        session: SessionId,
+        /// Read what is readable of a damaged journal, and say where its gaps are.
+        #[arg(long)]
+        salvage: bool,
+    },
+    /// Answer a failed, canceled or interrupted turn again, as a new turn.
+    Retry {
+        /// The session: its id, or the beginning of it.
+        #[arg(value_name = "SESSION")]
+        session: SessionId,
+        /// The turn: its id, or the beginning of it [default: the newest that has no reply].
+        #[arg(value_name = "TURN")]
+        turn: Option<TurnId>,
+    },
+}
+
+impl Args {
+    /// Ends the command where `--session` stands before a subcommand that has no use for it: clap can't tell.
+    pub(crate) fn checked(self) -> Self {
+        let misplaced = match (&self.session, &self.command) {
+            (Some(_), Some(Command::Ask { session, .. })) => session.is_some(),
+            (Some(_), Some(Command::Sessions | Command::Show { .. } | Command::Retry { .. })) => {
+                true
+            }
+            (Some(_), None) | (None, _) => false,
+        };
+        if misplaced {
+            let said = "--session is for `chat ask` and for a conversation, once; name the session after the subcommand";
+            Self::command()
+                .error(ErrorKind::ArgumentConflict, said)
+                .exit();
+        }
+        self
+    }
+
+    /// Whether anything will be answered.
+    pub(crate) fn wants_replies(&self) -> bool {
+        match &self.command {
+            Some(Command::Ask { .. } | Command::Retry { .. }) | None => true,
+            Some(Command::Sessions | Command::Show { .. }) => false,
+        }
+    }
+}
+
+/// Where journals are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StoreAt {
+    /// In a folder.
+    Folder(PathBuf),
+    /// In memory, for as long as the command runs.
+    Memory,
+}
+
+impl std::str::FromStr for StoreAt {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            Some(("memory", "")) => Ok(Self::Memory),
+            Some(("file", folder)) if !folder.is_empty() => Ok(Self::Folder(folder.into())),
+            Some(_) | None => Err("a store is file:DIR or memory:"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c_the_command_line_is_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn c_a_store_is_a_folder_or_memory() {
+        for (text, store) in [
+            ("memory:", Some(StoreAt::Memory)),
+            ("file:.chat", Some(StoreAt::Folder(".chat".into()))),
+            ("file:/a:b", Some(StoreAt::Folder("/a:b".into()))),
+            ("file:", None),
+            ("memory:x", None),
+            (".chat", None),
+            ("", None),
+        ] {
+            assert_eq!(text.parse().ok(), store, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn c_options_stand_before_or_after_the_subcommand() {
+        for line in ["chat --model m ask hi", "chat ask hi --model m"] {
+            let args = Args::try_parse_from(line.split(' ')).unwrap();
+            assert_eq!(args.options.model.as_deref(), Some("m"), "{line}");
+        }
+    }
+}

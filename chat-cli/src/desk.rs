@@ -1,0 +1,61 @@
+//! Where a person sits: what replies are shown on, whether anyone can be asked, and how the command goes on after this call.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use crate::{again::Again, keyboard::Keyboard, render::one_line, screen::Screen};
+
+/// One person's side of the command.
+pub(crate) struct Desk {
+    pub(crate) screen: Screen,
+    /// Whether standard output is for a program.
+    pub(crate) json: bool,
+    pub(crate) again: Again,
+    /// Whether someone can be asked: standard input and standard error are a terminal.
+    pub(crate) someone_is_here: bool,
+    keyboard: Option<Keyboard>,
+}
+
+impl Desk {
+    /// The desk of this process.
+    pub(crate) fn of_this_process(again: Again, json: bool) -> Self {
+        Self {
+            screen: Screen::stdout(),
+            json,
+            again,
+            someone_is_here: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            keyboard: None,
+        }
+    }
+
+    /// The lines that are typed or piped in; read from the first call on.
+    pub(crate) fn keyboard(&mut self) -> &mut Keyboard {
+        self.keyboard.get_or_insert_with(Keyboard::open)
+    }
+
+    /// Says something on standard error, on a line of its own.
+    pub(crate) fn note(&mut self, text: &str) {
+        self.leave_line();
+        // Where standard error is gone there is nobody to tell.
+        let _ = writeln!(std::io::stderr(), "{}", one_line(text));
+    }
+
+    /// Asks on standard error; the answer is typed on the same line.
+    pub(crate) fn ask(&mut self, question: &str) {
+        self.leave_line();
+        let _ = write!(std::io::stderr(), "{} ", one_line(question));
+    }
+
+    /// Says something that only someone in front of a terminal has use for.
+    pub(crate) fn hint(&mut self, text: &str) {
+        if std::io::stderr().is_terminal() {
+            self.note(text);
+        }
+    }
+
+    /// A line that a reply has begun is ended where both go to the same terminal.
+    fn leave_line(&mut self) {
+        if self.screen.is_terminal() {
+            self.screen.end_line();
+        }
+    }
+}

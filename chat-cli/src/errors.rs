@@ -1,0 +1,194 @@
+//! Errors as a person reads them: what happened and where, then what to do. Nothing that others wrote is printed raw.
+
+use std::io::Write as _;
+
+use chat_core::{NotAccepted, SessionId, StoreError, TurnError, TurnId};
+use chat_runtime::ChatError;
+
+use crate::{
+    again::{Again, quoted},
+    exit::Exit,
+    render::one_line,
+};
+
+/// What went wrong, what to do about it, and how the command ends.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    said: String,
+    advice: Vec<Advice>,
+    exit: Exit,
+}
+
+#[derive(Debug)]
+enum Advice {
+    Words(String),
+    /// Words, and the command that does it.
+    Command(&'static str, String),
+}
+
+impl Problem {
+    /// A failure.
+    pub(crate) fn failed(said: impl Into<String>) -> Self {
+        Self {
+            said: said.into(),
+            advice: Vec::new(),
+            exit: Exit::Failed,
+        }
+    }
+
+    /// Something that makes no sense.
+    pub(crate) fn usage(said: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Usage,
+            ..Self::failed(said)
+        }
+    }
+
+    /// Adds a line that says what to do.
+    pub(crate) fn advise(mut self, words: impl Into<String>) -> Self {
+        self.advice.push(Advice::Words(words.into()));
+        self
+    }
+
+    /// Adds a line that says what to do, and by which arguments of this command.
+    pub(crate) fn propose(mut self, words: &'static str, arguments: impl Into<String>) -> Self {
+        self.advice.push(Advice::Command(words, arguments.into()));
+        self
+    }
+
+    /// Prints it on standard error, and says how the command ends.
+    pub(crate) fn tell(&self, again: &Again) -> Exit {
+        // Where standard error is gone there is nobody to tell.
+        let _ = std::io::stderr().write_all(self.text(again).as_bytes());
+        self.exit
+    }
+
+    pub(crate) fn text(&self, again: &Again) -> String {
+        let mut text = format!("chat: {}\n", one_line(&self.said));
+        for advice in &self.advice {
+            let line = match advice {
+                Advice::Words(words) => Some(words.clone()),
+                Advice::Command(words, arguments) => {
+                    let command = again.command(arguments);
+                    command.map(|command| format!("{words}: {command}"))
+                }
+            };
+            if let Some(line) = line {
+                text.push_str(&format!("      {}\n", one_line(&line)));
+            }
+        }
+        text
+    }
+
+    /// A store that could not do what it was asked.
+    pub(crate) fn store(error: &StoreError) -> Self {
+        let problem = Self::failed(error.to_string());
+        match error {
+            StoreError::Missing { .. } => problem.propose("see which there are", "sessions"),
+            StoreError::Damaged(damage) => problem.propose(
+                "the turns before it are intact",
+                format!("show {} --salvage", quoted(damage.session.as_str())),
+            ),
+            StoreError::NewerFormat { .. } => problem.advise("it was left as it is"),
+            StoreError::Foreign { .. } => {
+                problem.advise("it was left as it is; name another folder: --store file:DIR")
+            }
+            StoreError::Full { .. } => problem.advise("then ask again"),
+            StoreError::ReadOnly { .. } | StoreError::Io { .. } => {
+                problem.advise("make it yours to write, or name another folder: --store file:DIR")
+            }
+            // Their messages say all there is to say.
+            _ => problem,
+        }
+    }
+
+    /// A turn without a reply. What is in the journal can be retried, and only that is promised.
+    pub(crate) fn turn(error: &TurnError, session: &SessionId, turn: &TurnId) -> Self {
+        // As it is recorded: without credentials, and not endless.
+        let recorded = error.recorded().message;
+        let (session, turn) = (quoted(session.as_str()), quoted(turn.as_str()));
+        let retry = format!("retry {session} {turn}");
+        let problem = match error {
+            TurnError::Failed(_) => Self::failed(format!("the turn failed: {recorded}"))
+                .propose("nothing is lost, answer it again", retry),
+            TurnError::Canceled { .. } | TurnError::Interrupted(_) => {
+                Self::failed(&*recorded).propose("answer it again", retry)
+            }
+            TurnError::NotAccepted(NotAccepted::Store(error)) => Self::store(error),
+            TurnError::NotAccepted(NotAccepted::Retry(refused)) => {
+                Self::failed(refused.to_string())
+                    .propose("see the session's turns", format!("show {session}"))
+            }
+            _ => Self::failed(&*recorded),
+        };
+        Self {
+            exit: Exit::of_turn(error),
+            ..problem
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        Self::store(&error)
+    }
+}
+
+impl From<ChatError> for Problem {
+    fn from(error: ChatError) -> Self {
+        match error {
+            ChatError::Store(error) => Self::store(&error),
+            other => Self::failed(other.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::{Damage, Place, ResponderError, Seq};
+
+    use super::*;
+
+    #[test]
+    fn c_errors_say_what_happened_where_and_what_to_do() {
+        let session = SessionId::parse("01jd3k").unwrap();
+        let turn = TurnId::parse("t1").unwrap();
+        let damage = Damage {
+            session: session.clone(),
+            place: Place {
+                line: Some(7),
+                offset: None,
+                seq: Some(Seq(6)),
+                path: Some(".chat/01jd3k.jsonl".into()),
+            },
+            what: "checksum differs".into(),
+        };
+        assert_eq!(
+            Problem::store(&damage.into()).text(&Again::Plain),
+            "chat: session 01jd3k can't be read: line 7 of .chat/01jd3k.jsonl is damaged (checksum differs)\n      \
+             the turns before it are intact: chat show 01jd3k --salvage\n"
+        );
+        let failed = TurnError::Failed(ResponderError::new("no\u{1b}[2J\nserver"));
+        assert_eq!(
+            Problem::turn(&failed, &session, &turn).text(&Again::Plain),
+            "chat: the turn failed: no␛[2J server\n      nothing is lost, answer it again: chat retry 01jd3k t1\n"
+        );
+        assert_eq!(
+            Problem::turn(&failed, &session, &turn).text(&Again::Never),
+            "chat: the turn failed: no␛[2J server\n"
+        );
+    }
+
+    #[test]
+    fn c_the_exit_code_follows_the_turn() {
+        let session = SessionId::parse("s").unwrap();
+        let turn = TurnId::parse("t").unwrap();
+        for (error, exit) in [
+            (TurnError::Canceled { reason: None }, Exit::Canceled),
+            (TurnError::Failed(ResponderError::new("x")), Exit::Failed),
+            (TurnError::NotAccepted(NotAccepted::HoldLost), Exit::Failed),
+        ] {
+            assert_eq!(Problem::turn(&error, &session, &turn).exit, exit);
+        }
+    }
+}

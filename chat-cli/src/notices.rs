@@ -1,0 +1,50 @@
+//! What the libraries warn of (a torn tail that was set aside, a hold that was lost), one line each on standard error. They
+//! name ids and sizes, never what was said.
+
+use std::fmt;
+
+use tracing::{Event, Subscriber, level_filters::LevelFilter};
+use tracing_subscriber::{
+    filter::Targets,
+    fmt::{FmtContext, FormatEvent, FormatFields, format::Writer},
+    layer::SubscriberExt as _,
+    registry::LookupSpan,
+};
+
+/// Shows from now on what this project's own crates warn of.
+pub(crate) fn to_stderr() {
+    let ours = [
+        "chat_core",
+        "chat_runtime",
+        "chat_store_file",
+        "chat_responder_model",
+    ];
+    let ours = Targets::new().with_targets(ours.map(|target| (target, LevelFilter::WARN)));
+    let lines = tracing_subscriber::fmt::layer()
+        .event_format(Plain)
+        .with_ansi(false)
+        .with_writer(std::io::stderr);
+    let subscriber = tracing_subscriber::registry().with(lines).with(ours);
+    // One that is set already is a host's own choice.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+}
+
+/// `chat: what happened session=… bytes=…`
+struct Plain;
+
+impl<S, N> FormatEvent<S, N> for Plain
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut line: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        line.write_str("chat: ")?;
+        context.format_fields(line.by_ref(), event)?;
+        writeln!(line)
+    }
+}
