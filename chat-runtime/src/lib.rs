@@ -47,8 +47,3 @@ pub use lazy::{LazyEvents, LazyTurn};
 pub use responder_fn::{Out, responder_fn};
 pub use session::Session;
 pub use turn::{Reason, Turn};
-
-/// The README's example, which must compile.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
