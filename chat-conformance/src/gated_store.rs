@@ -21,11 +21,11 @@ use crate::gate::{Fault, Gate, Op, Seen, Visit};
 /// An operation is counted, and stopped, when its future is first polled.
 ///
 /// ```
-/// use chat_conformance::{Fault, Gate, GatedStore, Op};
-/// use chat_core::{Store, StoreError, ListRequest};
-/// # fn a_test<S: Store>(inner: S) {
-/// # let _ = async move {
-/// let (store, gate) = GatedStore::new(inner);
+/// use chat_conformance::{Fault, GatedStore, Op};
+/// use chat_core::MemoryStore;
+///
+/// # let _ = async {
+/// let (store, gate) = GatedStore::new(MemoryStore::new());
 ///
 /// gate.next(Op::Append).answer(Fault::UnknownWritten);       // the next append: written, and nobody knows
 /// gate.nth(Op::Acquire, 3).answer(Fault::NotWritten);        // the third acquire fails
@@ -38,7 +38,6 @@ use crate::gate::{Fault, Gate, Op, Seen, Visit};
 /// gate.all_released().await;
 /// assert_eq!(gate.count(Op::Append), 1);
 /// # };
-/// # }
 /// ```
 #[derive(Debug)]
 pub struct GatedStore<S> {

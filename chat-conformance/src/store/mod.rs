@@ -120,7 +120,7 @@ pub fn run_store_laws(factory: impl StoreFactory) -> Report {
 /// impl StoreFactory for InMemory {
 ///     type Store = MemoryStore;
 ///     async fn make(&self) -> MemoryStore {
-///         MemoryStore::default()
+///         MemoryStore::new()
 ///     }
 ///     async fn reopen(&self, _: &MemoryStore) -> MemoryStore {
 ///         unreachable!("a store in memory claims neither to be shared nor to outlive its process")
