@@ -210,12 +210,12 @@ mod tests {
                 piece(json!(0), "a", "f", "{\"x\""),
                 piece(json!(0), "a", "f", ":1}")
             ]),
-            &[f.clone()],
+            std::slice::from_ref(&f),
         );
         // Neither number nor id after the first; arguments that are JSON; no id at all; no JSON.
         check(
             json!([piece(json!(0), "a", "f", "{\"x\""), {"function": {"arguments": ":1}"}}]),
-            &[f.clone()],
+            std::slice::from_ref(&f),
         );
         check(
             json!([{"id": "a", "function": {"name": "f", "arguments": {"x": 1}}}]),

@@ -1,7 +1,5 @@
 //! What the tests over HTTP share: a model of a scripted server, and ways to read it while the test plays the server.
 
-#![allow(dead_code, reason = "each test binary uses a part of it")]
-
 use chat_conformance::{Exchange, ScriptedServer};
 use chat_core::{LanguageModel, Message, ModelEvent, ModelRequest, ResponderError};
 use chat_responder_model::{ModelError, OpenAi, OpenAiModel, Settings, Timeouts};

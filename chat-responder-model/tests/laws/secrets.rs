@@ -1,14 +1,13 @@
 //! Law M6: a key that a server repeats in every way it can is in nothing that we print or log.
 
-mod support;
-
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chat_conformance::ScriptedServer;
 use chat_core::{LanguageModel, RecordedError, ResponderError};
 use chat_responder_model::ModelResponder;
 use futures_util::StreamExt;
-use support::*;
+
+use crate::support::*;
 
 /// Everything that was logged, at any level.
 static LOGGED: Log = Log(Mutex::new(String::new()));
@@ -79,11 +78,11 @@ async fn m6_no_key_is_printed_or_logged_even_where_the_server_repeats_it() {
     let json = format!(r#"{{"error":{{"message":"{echo}","code":"{KEY}"}}}}"#);
     for status in [200, 307, 400, 401, 404, 429, 500] {
         for body in [
-            &echo,
+            echo.as_str(),
             &json,
             &json[..json.len() / 2],
             &json[..json.len() - 8],
-            &KEY[..12].to_owned(),
+            &KEY[..12],
         ] {
             let (mut answer, mut exchange) = asked(&server, &model).await;
             let headers = [

@@ -1,7 +1,5 @@
 //! A model chat's responder, turn by turn: what the model is asked, what the turn hears, what the reply is.
 
-mod support;
-
 use std::{sync::Arc, task::Poll};
 
 use chat_conformance::{ModelCall, ModelScript, ScriptedModel, ScriptedServer};
@@ -15,6 +13,8 @@ use chat_responder_model::{ModelError, ModelResponder};
 use futures_util::{FutureExt, StreamExt, poll};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+
+use crate::support;
 
 fn request(input: &str, messages: Context) -> TurnRequest {
     let turn_id = TurnId::parse("turn").unwrap();

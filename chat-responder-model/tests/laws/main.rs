@@ -1,0 +1,16 @@
+//! The laws of the model responder (M1 to M6), most of them over real connections to a scripted server. One binary, since each
+//! takes long to link.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, its helpers too"
+)]
+
+mod answers;
+mod connection;
+mod refusals;
+mod requests;
+mod responder;
+mod secrets;
+mod support;
+mod waits;
