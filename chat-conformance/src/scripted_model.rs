@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use chat_core::{CallId, FinishReason, LanguageModel, ModelEvent, ModelRef, ModelRequest, ResponderError, Usage};
+use chat_core::{
+    CallId, FinishReason, LanguageModel, ModelEvent, ModelRef, ModelRequest, ResponderError, Usage,
+};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -60,7 +62,13 @@ impl ScriptedModel {
     #[must_use]
     pub fn new() -> (Self, ModelScript) {
         let (sender, calls) = unbounded_channel();
-        (Self { model: ModelRef::new("scripted", "scripted"), calls: sender }, ModelScript { calls })
+        (
+            Self {
+                model: ModelRef::new("scripted", "scripted"),
+                calls: sender,
+            },
+            ModelScript { calls },
+        )
     }
 
     /// Says which model it is.
@@ -75,10 +83,15 @@ impl LanguageModel for ScriptedModel {
         self.model.clone()
     }
 
-    fn stream(&self, request: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ResponderError>> {
+    fn stream(
+        &self,
+        request: ModelRequest,
+    ) -> BoxStream<'static, Result<ModelEvent, ResponderError>> {
         let (answer, said) = unbounded_channel();
         if self.calls.send(ModelCall { request, answer }).is_err() {
-            let gone = ResponderError::new("the model's script is gone: keep it as long as the model is called");
+            let gone = ResponderError::new(
+                "the model's script is gone: keep it as long as the model is called",
+            );
             return stream::iter([Err(gone)]).boxed();
         }
         stream::unfold(said, |mut said| async move {
@@ -122,14 +135,33 @@ impl ModelCall {
 
     /// Says a piece of reasoning.
     pub fn reasoning(&self, text: impl Into<Arc<str>>) {
-        self.event(ModelEvent::Reasoning { text: text.into(), kind: None, data: None });
+        self.event(ModelEvent::Reasoning {
+            text: text.into(),
+            kind: None,
+            data: None,
+        });
     }
 
     /// Says a whole tool call.
-    pub fn tool_call(&self, index: u32, call_id: impl Into<CallId>, tool: impl Into<Arc<str>>, input: Value) {
+    pub fn tool_call(
+        &self,
+        index: u32,
+        call_id: impl Into<CallId>,
+        tool: impl Into<Arc<str>>,
+        input: Value,
+    ) {
         let (call_id, tool) = (call_id.into(), tool.into());
-        self.event(ModelEvent::ToolCallStart { index, call_id: call_id.clone(), tool: tool.clone() });
-        self.event(ModelEvent::ToolCall { index, call_id, tool, input: Arc::new(input) });
+        self.event(ModelEvent::ToolCallStart {
+            index,
+            call_id: call_id.clone(),
+            tool: tool.clone(),
+        });
+        self.event(ModelEvent::ToolCall {
+            index,
+            call_id,
+            tool,
+            input: Arc::new(input),
+        });
     }
 
     /// Says how many tokens were used so far.
@@ -183,7 +215,10 @@ impl ModelCall {
 mod tests {
     use super::*;
 
-    fn started() -> (BoxStream<'static, Result<ModelEvent, ResponderError>>, ModelCall) {
+    fn started() -> (
+        BoxStream<'static, Result<ModelEvent, ResponderError>>,
+        ModelCall,
+    ) {
         let (model, mut script) = ScriptedModel::new();
         let answer = model.stream(ModelRequest::default());
         (answer, script.try_next_call().unwrap())
@@ -215,7 +250,12 @@ mod tests {
     async fn a_model_without_its_script_says_so() {
         let (model, script) = ScriptedModel::new();
         drop(script);
-        let error = model.stream(ModelRequest::default()).next().await.unwrap().unwrap_err();
+        let error = model
+            .stream(ModelRequest::default())
+            .next()
+            .await
+            .unwrap()
+            .unwrap_err();
         assert!(error.message().contains("script is gone"));
     }
 }

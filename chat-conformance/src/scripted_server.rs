@@ -59,8 +59,12 @@ impl ScriptedServer {
     /// # Panics
     /// Where the machine has no free port there.
     pub async fn start() -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("loopback has a free port");
-        let address = listener.local_addr().expect("a bound socket has an address");
+        let listener = TcpListener::bind(("127.0.0.1", 0))
+            .await
+            .expect("loopback has a free port");
+        let address = listener
+            .local_addr()
+            .expect("a bound socket has an address");
         Self { listener, address }
     }
 
@@ -81,8 +85,14 @@ impl ScriptedServer {
     /// # Panics
     /// Where the connection can't be taken.
     pub async fn next_connection(&self) -> TcpStream {
-        let (stream, _) = self.listener.accept().await.expect("a loopback connection can be taken");
-        stream.set_nodelay(true).expect("a loopback socket takes its options");
+        let (stream, _) = self
+            .listener
+            .accept()
+            .await
+            .expect("a loopback connection can be taken");
+        stream
+            .set_nodelay(true)
+            .expect("a loopback socket takes its options");
         stream
     }
 
@@ -100,18 +110,41 @@ impl Exchange {
         let mut read = Vec::new();
         loop {
             if let Some((exchange_head, head_bytes)) = parse_head(&read) {
-                let Head { method, path, headers } = exchange_head;
+                let Head {
+                    method,
+                    path,
+                    headers,
+                } = exchange_head;
                 let length = headers.iter().find(|(name, _)| name == "content-length");
-                let length: usize = length.map_or(0, |(_, value)| value.parse().expect("a content-length is a number"));
+                let length: usize = length.map_or(0, |(_, value)| {
+                    value.parse().expect("a content-length is a number")
+                });
                 let mut body = read.split_off(head_bytes);
-                let missing = length.checked_sub(body.len()).expect("a client sends one request a connection");
+                let missing = length
+                    .checked_sub(body.len())
+                    .expect("a client sends one request a connection");
                 let start = body.len();
                 body.resize(start + missing, 0);
-                stream.read_exact(&mut body[start..]).await.expect("the client sends its whole body");
-                return Self { stream, method, path, headers, body };
+                stream
+                    .read_exact(&mut body[start..])
+                    .await
+                    .expect("the client sends its whole body");
+                return Self {
+                    stream,
+                    method,
+                    path,
+                    headers,
+                    body,
+                };
             }
-            assert!(read.len() < MAX_HEAD_BYTES, "a request's head holds at most {MAX_HEAD_BYTES} bytes");
-            let count = stream.read_buf(&mut read).await.expect("the client sends its request");
+            assert!(
+                read.len() < MAX_HEAD_BYTES,
+                "a request's head holds at most {MAX_HEAD_BYTES} bytes"
+            );
+            let count = stream
+                .read_buf(&mut read)
+                .await
+                .expect("the client sends its request");
             assert!(count > 0, "the client left in the middle of its request");
         }
     }
@@ -131,7 +164,10 @@ impl Exchange {
     /// A header of the request, by its name in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The request's body.
@@ -150,8 +186,14 @@ impl Exchange {
     }
 
     /// Sends a status and headers, and says that a body in chunks follows.
-    pub async fn respond<'h>(&mut self, status: u16, headers: impl IntoIterator<Item = (&'h str, &'h str)>) -> bool {
-        let mut head = format!("HTTP/1.1 {status} Scripted\r\nconnection: close\r\ntransfer-encoding: chunked\r\n");
+    pub async fn respond<'h>(
+        &mut self,
+        status: u16,
+        headers: impl IntoIterator<Item = (&'h str, &'h str)>,
+    ) -> bool {
+        let mut head = format!(
+            "HTTP/1.1 {status} Scripted\r\nconnection: close\r\ntransfer-encoding: chunked\r\n"
+        );
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
@@ -161,7 +203,8 @@ impl Exchange {
 
     /// Sends status 200 and says that server-sent events follow.
     pub async fn respond_events(&mut self) -> bool {
-        self.respond(200, [("content-type", "text/event-stream")]).await
+        self.respond(200, [("content-type", "text/event-stream")])
+            .await
     }
 
     /// Sends a status with a whole body, and ends the answer.
@@ -211,7 +254,10 @@ impl Exchange {
 
 impl fmt::Debug for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exchange").field("method", &self.method).field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("Exchange")
+            .field("method", &self.method)
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }
 
@@ -225,13 +271,17 @@ struct Head {
 fn parse_head(read: &[u8]) -> Option<(Head, usize)> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);
-    let httparse::Status::Complete(bytes) = request.parse(read).expect("the client speaks HTTP/1.1") else {
+    let httparse::Status::Complete(bytes) =
+        request.parse(read).expect("the client speaks HTTP/1.1")
+    else {
         return None;
     };
-    let headers = request
-        .headers
-        .iter()
-        .map(|header| (header.name.to_ascii_lowercase(), String::from_utf8_lossy(header.value).into_owned()));
+    let headers = request.headers.iter().map(|header| {
+        (
+            header.name.to_ascii_lowercase(),
+            String::from_utf8_lossy(header.value).into_owned(),
+        )
+    });
     let head = Head {
         headers: headers.collect(),
         method: request.method.unwrap_or_default().to_owned(),
@@ -255,7 +305,9 @@ mod tests {
             assert_eq!(exchange.json()["a"], 1);
         };
         let writing = async {
-            for byte in b"POST /v1/x?y=1 HTTP/1.1\r\nX-Key: value\r\ncontent-length: 7\r\n\r\n{\"a\":1}" {
+            for byte in
+                b"POST /v1/x?y=1 HTTP/1.1\r\nX-Key: value\r\ncontent-length: 7\r\n\r\n{\"a\":1}"
+            {
                 client.write_all(&[*byte]).await.unwrap();
                 tokio::task::yield_now().await;
             }
