@@ -153,6 +153,7 @@ fn hermetic(command: &mut Command) -> &mut Command {
         "OPENAI_API_KEY",
         "OPENAI_BASE_URL",
         "CHAT_MODEL",
+        "CHAT_STORE",
         "INSTA_FORCE_UPDATE",
         "INSTA_FORCE_PASS",
     ] {

@@ -125,17 +125,19 @@ fn tests(file: &SourceFile) -> Vec<Test> {
     tests
 }
 
+/// The name after `fn`, whatever may stand before that.
 fn function_name(code: &str) -> Option<&str> {
-    let mut words = code.split_whitespace();
-    words
-        .find(|word| {
-            !matches!(
-                *word,
-                "pub" | "pub(crate)" | "pub(super)" | "async" | "const"
-            )
-        })
-        .filter(|word| *word == "fn")?;
-    words.next()?.split(['(', '<']).next()
+    let (before, after) = code.split_once("fn ")?;
+    let visibility = before
+        .trim_end()
+        .trim_end_matches("async")
+        .trim_end()
+        .trim_end_matches("const")
+        .trim_end();
+    let is_visibility = visibility.is_empty()
+        || visibility == "pub"
+        || visibility.starts_with("pub(") && visibility.ends_with(')');
+    is_visibility.then(|| after.split(['(', '<']).next())?
 }
 
 fn begins_with_law(name: &str) -> bool {
@@ -212,7 +214,13 @@ async fn an_agent_that_ignores_cancel() {
             function_name("pub(crate) async fn s1_it<T>(x: T) {"),
             Some("s1_it")
         );
+        assert_eq!(
+            function_name("pub(in crate::store) async fn s5_it("),
+            Some("s5_it")
+        );
+        assert_eq!(function_name("fn it() {"), Some("it"));
         assert_eq!(function_name("let f = fn_name();"), None);
+        assert_eq!(function_name("run: fn (Lab) -> Outcome,"), None);
         assert!(begins_with_law("t14_shutdown"));
         assert!(!begins_with_law("tests_pass"));
         assert!(!begins_with_law("t_1"));
