@@ -14,6 +14,7 @@ use chat_core::{
 };
 use futures_core::{future::BoxFuture, stream::BoxStream};
 use futures_util::task::AtomicWaker;
+use tokio::task::coop;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -288,7 +289,11 @@ impl Work {
                         round.ended = Some(Ok(()));
                         return false;
                     }
-                    Poll::Pending => return true,
+                    Poll::Pending => {
+                        // A stream that says so for want of budget may have more.
+                        round.more = !coop::has_budget_remaining();
+                        return true;
+                    }
                 }
             }
         });
