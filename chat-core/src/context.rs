@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{Message, TurnRecord, TurnStatus, transcript::turn_messages, transcript::Turns};
+use crate::{Message, TurnRecord, TurnStatus, transcript::Turns, transcript::turn_messages};
 
 /// How much of the conversation a responder sees.
 #[derive(Clone, Default)]
@@ -33,8 +33,14 @@ impl ContextPolicy {
     /// });
     /// ```
     #[must_use]
-    pub fn token_budget(budget: u64, count: impl Fn(&TurnRecord) -> u64 + Send + Sync + 'static) -> Self {
-        Self::TokenBudget { budget, count: Arc::new(count) }
+    pub fn token_budget(
+        budget: u64,
+        count: impl Fn(&TurnRecord) -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        Self::TokenBudget {
+            budget,
+            count: Arc::new(count),
+        }
     }
 
     /// Builds the context of a conversation. Walks back from the newest turn no further than the policy looks, and copies none.
@@ -45,18 +51,25 @@ impl ContextPolicy {
         let first = match self {
             Self::Whole => 0,
             Self::LastTurns(0) => turns.len(),
-            Self::LastTurns(wanted) => completed(turns).nth(wanted - 1).map_or(0, |(place, _)| place),
+            Self::LastTurns(wanted) => completed(turns)
+                .nth(wanted - 1)
+                .map_or(0, |(place, _)| place),
             Self::TokenBudget { budget, count } => {
                 let (mut left, mut first) = (*budget, turns.len());
                 for (place, slot) in completed(turns) {
                     let tokens = *slot.tokens.get_or_init(|| count(&slot.record));
-                    let Some(rest) = left.checked_sub(tokens) else { break };
+                    let Some(rest) = left.checked_sub(tokens) else {
+                        break;
+                    };
                     (left, first) = (rest, place);
                 }
                 first
             }
         };
-        Context { turns: turns.clone(), first }
+        Context {
+            turns: turns.clone(),
+            first,
+        }
     }
 }
 
@@ -77,7 +90,10 @@ impl fmt::Debug for ContextPolicy {
         match self {
             Self::Whole => f.write_str("Whole"),
             Self::LastTurns(turns) => f.debug_tuple("LastTurns").field(turns).finish(),
-            Self::TokenBudget { budget, .. } => f.debug_struct("TokenBudget").field("budget", budget).finish_non_exhaustive(),
+            Self::TokenBudget { budget, .. } => f
+                .debug_struct("TokenBudget")
+                .field("budget", budget)
+                .finish_non_exhaustive(),
         }
     }
 }
@@ -112,6 +128,11 @@ impl Context {
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("turns", &self.turns().count()).finish()
+        f.debug_struct("Context")
+            .field("turns", &self.turns().count())
+            .finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

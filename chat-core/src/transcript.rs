@@ -16,7 +16,10 @@ pub(crate) struct Slot {
 
 impl Slot {
     fn new(record: TurnRecord) -> Arc<Self> {
-        Arc::new(Self { record, tokens: OnceLock::new() })
+        Arc::new(Self {
+            record,
+            tokens: OnceLock::new(),
+        })
     }
 }
 
@@ -52,7 +55,12 @@ impl Transcript {
         self.next = entry.seq().next();
         match entry.body() {
             EntryBody::SessionCreated { .. } | EntryBody::Unknown { .. } => {}
-            EntryBody::TurnAccepted { turn_id, input, retry_of, labels } => {
+            EntryBody::TurnAccepted {
+                turn_id,
+                input,
+                retry_of,
+                labels,
+            } => {
                 if self.places.contains_key(turn_id) {
                     return;
                 }
@@ -69,20 +77,38 @@ impl Transcript {
             EntryBody::TurnSteered { turn_id, input } => {
                 self.change_open(turn_id, |turn| turn.steering.push(input.clone()));
             }
-            EntryBody::TurnCompleted { turn_id, text, metadata, responder } => {
+            EntryBody::TurnCompleted {
+                turn_id,
+                text,
+                metadata,
+                responder,
+            } => {
                 self.end(entry, turn_id, TurnStatus::Completed, |turn| {
                     turn.output = Some(text.clone());
-                    turn.metadata = Metadata { responder: Some(responder.clone()), ..metadata.clone() };
+                    turn.metadata = Metadata {
+                        responder: Some(responder.clone()),
+                        ..metadata.clone()
+                    };
                 });
             }
-            EntryBody::TurnFailed { turn_id, error, usage, responder } => {
+            EntryBody::TurnFailed {
+                turn_id,
+                error,
+                usage,
+                responder,
+            } => {
                 self.end(entry, turn_id, TurnStatus::Failed, |turn| {
                     turn.error = Some(error.clone());
                     turn.metadata.usage = *usage;
                     turn.metadata.responder = Some(responder.clone());
                 });
             }
-            EntryBody::TurnCanceled { turn_id, reason, usage, responder } => {
+            EntryBody::TurnCanceled {
+                turn_id,
+                reason,
+                usage,
+                responder,
+            } => {
                 self.end(entry, turn_id, TurnStatus::Canceled, |turn| {
                     turn.reason = reason.clone();
                     turn.metadata.usage = *usage;
@@ -107,20 +133,27 @@ impl Transcript {
     /// A turn as it now stands.
     #[must_use]
     pub fn turn(&self, id: &TurnId) -> Option<&TurnRecord> {
-        self.places.get(id).and_then(|place| self.turns.slots.get(*place)).map(|slot| &slot.record)
+        self.places
+            .get(id)
+            .and_then(|place| self.turns.slots.get(*place))
+            .map(|slot| &slot.record)
     }
 
-    /// The first turn of the chain of retries that a turn stands in, itself where it is none (law T9). A chain that bites its
-    /// own tail ends where it does; one that leads to an unknown turn ends before it.
+    /// The first turn of the chain of retries that a turn stands in, itself where it is none (law T9). A retry answers an earlier
+    /// turn: the chain ends where one claims to retry itself, a later turn or none that is known, so that a cycle is none.
     #[must_use]
     pub fn root_of<'a>(&'a self, id: &'a TurnId) -> &'a TurnId {
-        let mut root = id;
-        // A chain without a cycle is no longer than there are turns.
-        for _ in 0..self.turns.len() {
-            match self.turn(root).and_then(|turn| turn.retry_of.as_ref()) {
-                Some(earlier) if earlier != id && self.places.contains_key(earlier) => root = earlier,
-                Some(_) | None => break,
-            }
+        let retried = |place: usize| {
+            let retry_of = self.turns.get(place)?.retry_of.as_ref()?;
+            self.places
+                .get_key_value(retry_of)
+                .filter(|(_, earlier)| **earlier < place)
+        };
+        let Some((mut root, mut place)) = self.places.get_key_value(id) else {
+            return id;
+        };
+        while let Some(earlier) = retried(*place) {
+            (root, place) = earlier;
         }
         root
     }
@@ -132,23 +165,39 @@ impl Transcript {
             return;
         }
         let before = std::mem::replace(&mut self.live, live);
-        for (place, status) in [(before, TurnStatus::Interrupted), (live, TurnStatus::Running)] {
+        for (place, status) in [
+            (before, TurnStatus::Interrupted),
+            (live, TurnStatus::Running),
+        ] {
             if let Some(slot) = place.and_then(|place| self.turns.slots.get_mut(place))
                 && is_open(&slot.record)
             {
-                *slot = Slot::new(TurnRecord { status, ..slot.record.clone() });
+                *slot = Slot::new(TurnRecord {
+                    status,
+                    ..slot.record.clone()
+                });
             }
         }
     }
 
     /// Shows the last turn as running, where it is open and someone else holds the session (law T10).
     pub(crate) fn set_held_elsewhere(&mut self, held: bool) {
-        let last = self.turns.last().filter(|turn| held && is_open(turn)).map(|turn| turn.id.clone());
+        let last = self
+            .turns
+            .last()
+            .filter(|turn| held && is_open(turn))
+            .map(|turn| turn.id.clone());
         self.set_live(last.as_ref());
     }
 
     /// Records an outcome; the first one stands (law J4).
-    fn end(&mut self, entry: &Entry, id: &TurnId, status: TurnStatus, outcome: impl FnOnce(&mut TurnRecord)) {
+    fn end(
+        &mut self,
+        entry: &Entry,
+        id: &TurnId,
+        status: TurnStatus,
+        outcome: impl FnOnce(&mut TurnRecord),
+    ) {
         self.change_open(id, |turn| {
             turn.status = status;
             turn.ended_at = Some(entry.at());
@@ -157,7 +206,13 @@ impl Transcript {
     }
 
     fn change_open(&mut self, id: &TurnId, change: impl FnOnce(&mut TurnRecord)) {
-        let Some(slot) = self.places.get(id).and_then(|place| self.turns.slots.get_mut(*place)) else { return };
+        let Some(slot) = self
+            .places
+            .get(id)
+            .and_then(|place| self.turns.slots.get_mut(*place))
+        else {
+            return;
+        };
         if is_open(&slot.record) {
             let mut record = slot.record.clone();
             change(&mut record);
@@ -178,7 +233,9 @@ pub struct Turns {
 
 impl Default for Turns {
     fn default() -> Self {
-        Self { slots: VectorSync::new_sync() }
+        Self {
+            slots: VectorSync::new_sync(),
+        }
     }
 }
 
@@ -228,7 +285,14 @@ impl Turns {
 pub(crate) fn turn_messages(turn: &TurnRecord) -> impl Iterator<Item = Message> {
     turn.output.iter().flat_map(|output| {
         std::iter::once(Message::user(turn.input.clone()))
-            .chain(turn.steering.iter().map(|input| Message::user(input.clone())))
+            .chain(
+                turn.steering
+                    .iter()
+                    .map(|input| Message::user(input.clone())),
+            )
             .chain([Message::assistant(output.clone())])
     })
 }
+
+#[cfg(test)]
+mod tests;
