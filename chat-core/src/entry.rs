@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{EntryId, Labels, Metadata, RecordedError, ResponderInfo, Seq, Timestamp, TurnId, Usage};
+use crate::{
+    EntryId, Labels, Metadata, RecordedError, ResponderInfo, Seq, Timestamp, TurnId, Usage,
+};
 
 /// The major format this crate writes, and the newest it reads (law J2).
 pub const FORMAT: u32 = 1;
@@ -89,7 +91,13 @@ impl Entry {
     /// A new entry.
     #[must_use]
     pub fn new(seq: Seq, id: EntryId, at: Timestamp, body: EntryBody) -> Self {
-        Self { seq, id, at, body, text: None }
+        Self {
+            seq,
+            id,
+            at,
+            body,
+            text: None,
+        }
     }
 
     /// Its place in the journal.

@@ -20,7 +20,9 @@ pub enum IdError {
         bytes: usize,
     },
     /// The text holds a character that could be mistaken for a path, or breaks a terminal.
-    #[error("an id can't hold {character:?} (byte {at}); path separators and control characters are refused")]
+    #[error(
+        "an id can't hold {character:?} (byte {at}); path separators and control characters are refused"
+    )]
     Character {
         /// What was found.
         character: char,
@@ -42,7 +44,10 @@ fn check(text: &str) -> Result<(), IdError> {
     if text == "." || text == ".." {
         return Err(IdError::Dots(text.to_owned()));
     }
-    match text.char_indices().find(|(_, c)| matches!(c, '/' | '\\') || c.is_control()) {
+    match text
+        .char_indices()
+        .find(|(_, c)| matches!(c, '/' | '\\') || c.is_control())
+    {
         Some((at, character)) => Err(IdError::Character { character, at }),
         None => Ok(()),
     }
@@ -180,7 +185,9 @@ name_id! {
 }
 
 /// The place of an entry in its journal: 0, 1, 2 ... without gaps. Order is `seq`, never time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Seq(pub u64);
 
@@ -208,12 +215,35 @@ mod tests {
     #[test]
     fn s4_ids_refuse_what_could_leave_a_folder_or_break_a_terminal() {
         let long = "x".repeat(MAX_ID_BYTES + 1);
-        for bad in ["", ".", "..", "../x", "a/b", "a\\b", "a\0b", "a\nb", "\u{1b}[2J", "a\u{85}", long.as_str()] {
+        for bad in [
+            "",
+            ".",
+            "..",
+            "../x",
+            "a/b",
+            "a\\b",
+            "a\0b",
+            "a\nb",
+            "\u{1b}[2J",
+            "a\u{85}",
+            long.as_str(),
+        ] {
             assert!(SessionId::parse(bad).is_err(), "{bad:?}");
             let json = serde_json::to_string(bad).unwrap();
-            assert!(serde_json::from_str::<SessionId>(&json).is_err(), "{bad:?} from JSON");
+            assert!(
+                serde_json::from_str::<SessionId>(&json).is_err(),
+                "{bad:?} from JSON"
+            );
         }
-        for good in ["a", "01jd3k", "user@example.org", "Ünïcode", "a.b", "...", &"x".repeat(MAX_ID_BYTES)] {
+        for good in [
+            "a",
+            "01jd3k",
+            "user@example.org",
+            "Ünïcode",
+            "a.b",
+            "...",
+            &"x".repeat(MAX_ID_BYTES),
+        ] {
             assert_eq!(SessionId::parse(good).unwrap().as_str(), good);
         }
     }

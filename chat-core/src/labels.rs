@@ -19,7 +19,9 @@ pub struct Labels(Map<String, Value>);
 
 /// A label object larger than [`MAX_LABELS_BYTES`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("labels hold at most {MAX_LABELS_BYTES} bytes of JSON, these have {bytes}; keep large things elsewhere and label a reference")]
+#[error(
+    "labels hold at most {MAX_LABELS_BYTES} bytes of JSON, these have {bytes}; keep large things elsewhere and label a reference"
+)]
 pub struct LabelsError {
     /// Their size as JSON text, in bytes.
     pub bytes: usize,
@@ -30,8 +32,15 @@ impl Labels {
     ///
     /// # Errors
     /// [`LabelsError`] where they are larger than [`MAX_LABELS_BYTES`].
-    pub fn new<K: Into<String>, V: Into<Value>>(pairs: impl IntoIterator<Item = (K, V)>) -> Result<Self, LabelsError> {
-        Self::from_map(pairs.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+    pub fn new<K: Into<String>, V: Into<Value>>(
+        pairs: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<Self, LabelsError> {
+        Self::from_map(
+            pairs
+                .into_iter()
+                .map(|(key, value)| (key.into(), value.into()))
+                .collect(),
+        )
     }
 
     /// Labels of a JSON object.
@@ -40,7 +49,11 @@ impl Labels {
     /// [`LabelsError`] where it is larger than [`MAX_LABELS_BYTES`].
     pub fn from_map(map: Map<String, Value>) -> Result<Self, LabelsError> {
         let bytes = serde_json::to_string(&map).map_or(usize::MAX, |text| text.len());
-        if bytes > MAX_LABELS_BYTES { Err(LabelsError { bytes }) } else { Ok(Self(map)) }
+        if bytes > MAX_LABELS_BYTES {
+            Err(LabelsError { bytes })
+        } else {
+            Ok(Self(map))
+        }
     }
 
     /// The object.

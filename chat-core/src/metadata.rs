@@ -18,7 +18,10 @@ impl ModelRef {
     /// A model of a provider.
     #[must_use]
     pub fn new(provider: impl Into<Arc<str>>, model_id: impl Into<Arc<str>>) -> Self {
-        Self { provider: provider.into(), model_id: model_id.into() }
+        Self {
+            provider: provider.into(),
+            model_id: model_id.into(),
+        }
     }
 }
 
@@ -153,7 +156,11 @@ impl ResponderInfo {
     /// A responder of a kind.
     #[must_use]
     pub fn of_kind(kind: impl Into<Arc<str>>) -> Self {
-        Self { kind: kind.into(), id: None, version: None }
+        Self {
+            kind: kind.into(),
+            id: None,
+            version: None,
+        }
     }
 }
 
