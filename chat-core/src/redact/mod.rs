@@ -85,7 +85,7 @@ impl Redactor {
             Value::Array(items) => match items.as_slice() {
                 // A header as many clients list it: `["x-api-key", "..."]`. Not a list of two names.
                 [Value::String(name), Value::String(held)]
-                    if name::names_credential(name) && !is_word(held) =>
+                    if name::names_credential(name) && !value::is_field_name(held) =>
                 {
                     Value::Array(vec![name.as_str().into(), MARK.into()])
                 }
@@ -175,10 +175,6 @@ fn hidden(value: &Value) -> Value {
         Value::String(text) if text.is_empty() => value.clone(),
         Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => MARK.into(),
     }
-}
-
-fn is_word(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
 }
 
 /// The text with a mark in the place of each range; they are in order and don't overlap.

@@ -216,6 +216,17 @@ impl Scan<'_> {
                 return None;
             }
             b':' => Sign::Colon,
+            // `("x-api-key", "...")`
+            b',' if closed => {
+                let next = form::run_end(bytes, place + 1, is_space);
+                if !bytes
+                    .get(next)
+                    .is_some_and(|b| value::is_quote(*b) || *b == b'\\')
+                {
+                    return None;
+                }
+                Sign::Comma
+            }
             _ if place > behind => {
                 return Some(Signed {
                     sign: Sign::Flag,
@@ -244,10 +255,11 @@ impl Scan<'_> {
         let text = &self.text[value.clone()];
         let nothing = text.is_empty() || value::is_nothing(text);
         let empty = !named.line && self.begins_name(value.start);
+        let name = named.sign == Sign::Comma && value::is_field_name(text);
         let word = named.doubted && !form::looks_opaque(text.as_bytes(), 6);
         if text == MARK {
             self.restart(value.end);
-        } else if nothing || empty || word {
+        } else if nothing || empty || name || word {
             self.restart(named.value);
         } else {
             self.redact(value);
@@ -265,7 +277,7 @@ impl Scan<'_> {
             name::names_credential(&self.text[at..end])
                 && self
                     .sign(end, None)
-                    .is_some_and(|signed| signed.sign != Sign::Flag)
+                    .is_some_and(|signed| matches!(signed.sign, Sign::Equals | Sign::Colon))
         };
         let one = letters(at);
         let two = if self.bytes.get(one) == Some(&b' ') {

@@ -67,6 +67,10 @@ fn p1_c67_credentials_under_a_name_are_taken_out_and_the_rest_stays() {
             r#"{"password": "[redacted]", "n": 1}"#,
         ),
         (
+            r#"{"password": "secret", "n": 1}"#,
+            r#"{"password": "[redacted]", "n": 1}"#,
+        ),
+        (
             r#"{"password": 1234, "n": 1}"#,
             r#"{"password": [redacted], "n": 1}"#,
         ),
@@ -98,6 +102,10 @@ fn p1_c67_credentials_under_a_name_are_taken_out_and_the_rest_stays() {
         (
             "user[password]=hunter2&user[name]=bob",
             "user[password]=[redacted]&user[name]=bob",
+        ),
+        (
+            r#"[("x-api-key", "ab-1"), ("accept", "text")]"#,
+            r#"[("x-api-key", "[redacted]"), ("accept", "text")]"#,
         ),
         (
             "(password=hunter2) refused",
@@ -205,7 +213,7 @@ fn p1_c67_credentials_are_told_by_their_form() {
 }
 
 /// What must survive as it is: words, names and ids that only look alike.
-const LOOK_ALIKES: [&str; 48] = [
+const LOOK_ALIKES: [&str; 49] = [
     "max_tokens: 100",
     "\"max_tokens\": 4096, \"n\": 1",
     "used 12,345 tokens (prompt_tokens=12000, completion_tokens=345)",
@@ -253,6 +261,7 @@ const LOOK_ALIKES: [&str; 48] = [
     "the keyboard: qwertz, the monkey=3",
     "author: someone, authority=none",
     "primary key: id",
+    "[\"password\", \"user_name\"] are required",
     "C:\\temp\\new\\readme.txt",
 ];
 

@@ -19,6 +19,8 @@ pub(super) enum Sign {
     Tag,
     /// `--name value`.
     Flag,
+    /// `("name", "value")`: unless it is a list of names.
+    Comma,
 }
 
 /// The value that begins at `at`: nothing where there is none, a mark where it was taken out before.
@@ -56,6 +58,11 @@ pub(super) fn is_nothing(value: &str) -> bool {
     ]
     .iter()
     .any(|word| value.eq_ignore_ascii_case(word))
+}
+
+/// Whether a text is as likely a name as a value, where both stand in a list.
+pub(super) fn is_field_name(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
 }
 
 /// What stands in the quotes that open at `at`, where they do. The quotes may be escaped, as in JSON inside JSON; where they
