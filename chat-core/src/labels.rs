@@ -75,9 +75,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_bounded() {
-        let big = "x".repeat(MAX_LABELS_BYTES);
-        assert!(Labels::new([("k", big.as_str())]).is_err());
-        assert!(Labels::new([("k", &big[..4000])]).is_ok());
+    fn labels_are_bounded_by_their_json() {
+        // `{"k":"..."}` is eight bytes longer than the text in it.
+        let fits = "x".repeat(MAX_LABELS_BYTES - 8);
+        assert_eq!(
+            Labels::new([("k", fits.as_str())]).unwrap().as_map()["k"],
+            fits
+        );
+        let error = Labels::new([("k", format!("{fits}x"))]).unwrap_err();
+        assert_eq!(error.bytes, MAX_LABELS_BYTES + 1);
+        assert!(error.to_string().contains("at most 4096 bytes"), "{error}");
+    }
+
+    #[test]
+    fn j2_labels_of_any_size_are_read() {
+        let text = format!(r#"{{"k":"{}"}}"#, "x".repeat(2 * MAX_LABELS_BYTES));
+        let labels: Labels = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string(&labels).unwrap(), text);
+        assert!(serde_json::from_str::<Labels>("[]").is_err());
     }
 }

@@ -112,3 +112,57 @@ impl Message {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_messages_text_leaves_reasoning_and_tools_out() {
+        let mut message = Message::assistant("One, ");
+        message.parts.extend([
+            Part::Reasoning {
+                text: "hm".into(),
+                data: None,
+            },
+            Part::ToolCall {
+                call_id: "c1".into(),
+                tool: "search".into(),
+                input: json!({"q": 1}).into(),
+            },
+            Part::ToolResult {
+                call_id: "c1".into(),
+                tool: "search".into(),
+                result: json!("found").into(),
+            },
+            Part::Text { text: "two".into() },
+        ]);
+        assert_eq!(message.to_text(), "One, two");
+        let json = serde_json::to_value(&message).unwrap();
+        assert_eq!(
+            json,
+            json!({"role": "assistant", "parts": [
+                {"type": "text", "text": "One, "},
+                {"type": "reasoning", "text": "hm"},
+                {"type": "tool-call", "callId": "c1", "tool": "search", "input": {"q": 1}},
+                {"type": "tool-result", "callId": "c1", "tool": "search", "result": "found"},
+                {"type": "text", "text": "two"},
+            ]})
+        );
+        assert_eq!(serde_json::from_value::<Message>(json).unwrap(), message);
+    }
+
+    #[test]
+    fn each_role_speaks_its_text() {
+        for (message, role) in [
+            (Message::user("x"), Role::User),
+            (Message::assistant("x"), Role::Assistant),
+            (Message::system("x"), Role::System),
+        ] {
+            assert_eq!(message, Message::text(role, "x"));
+            assert_eq!((message.role, message.to_text().as_str()), (role, "x"));
+        }
+    }
+}

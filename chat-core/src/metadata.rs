@@ -187,3 +187,72 @@ pub struct Metadata {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub responder: Option<ResponderInfo>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t12_what_is_unknown_stays_unknown_when_usage_adds_up() {
+        let usage = |counts: [Option<u64>; 5]| {
+            let [
+                input_tokens,
+                output_tokens,
+                total_tokens,
+                reasoning_tokens,
+                cached_input_tokens,
+            ] = counts;
+            Usage {
+                input_tokens,
+                output_tokens,
+                total_tokens,
+                reasoning_tokens,
+                cached_input_tokens,
+            }
+        };
+        let one = usage([Some(1), None, Some(0), None, Some(u64::MAX)]);
+        let two = usage([Some(2), Some(3), None, None, Some(1)]);
+        let sum = usage([Some(3), Some(3), Some(0), None, Some(u64::MAX)]);
+        assert_eq!((one.plus(&two), two.plus(&one)), (sum, sum));
+        assert_eq!(one.plus(&Usage::default()), one);
+        assert!(Usage::default().is_unknown());
+        // Known to be none is known.
+        assert!(!usage([Some(0), None, None, None, None]).is_unknown());
+    }
+
+    #[test]
+    fn a_finish_reason_is_a_word_in_json_the_providers_own_among_them() {
+        for (word, reason) in [
+            ("stop", FinishReason::Stop),
+            ("length", FinishReason::Length),
+            ("content-filter", FinishReason::ContentFilter),
+            ("tool-calls", FinishReason::ToolCalls),
+            ("tired", FinishReason::Other("tired".into())),
+        ] {
+            let json = format!("{word:?}");
+            assert_eq!(serde_json::to_string(&reason).unwrap(), json);
+            assert_eq!(serde_json::from_str::<FinishReason>(&json).unwrap(), reason);
+            assert_eq!(reason.to_string(), word);
+        }
+    }
+
+    #[test]
+    fn j3_provenance_is_written_with_what_is_known_alone() {
+        let info = ResponderInfo {
+            version: Some("2".into()),
+            ..ResponderInfo::default()
+        };
+        assert_eq!(
+            serde_json::to_string(&info).unwrap(),
+            r#"{"kind":"custom","version":"2"}"#
+        );
+        assert_eq!(serde_json::to_string(&Metadata::default()).unwrap(), "{}");
+        let metadata = Metadata {
+            model: Some(ModelRef::new("p", "m")),
+            ..Metadata::default()
+        };
+        let json = r#"{"model":{"provider":"p","modelId":"m"}}"#;
+        assert_eq!(serde_json::to_string(&metadata).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Metadata>(json).unwrap(), metadata);
+    }
+}
