@@ -190,6 +190,9 @@ impl SessionMachine {
         hold: HoldAfter,
     ) {
         self.transcript.set_live(None);
+        if let Err(TurnError::Interrupted(_)) = &result {
+            self.interrupted.insert(active.id.clone());
+        }
         let record = self.last_record(&active, &result);
         active.emit(&mut self.outputs, |seq| ChatEvent::TurnEnd {
             seq,

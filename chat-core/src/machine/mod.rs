@@ -4,6 +4,7 @@
 //! something may be written; an ordered list of [`Output`]s comes out, drained with [`SessionMachine::poll_output`] after every call and before anything
 //! else is awaited. Whatever order completions come in, it never panics and never says twice what may be said once.
 
+mod acquiring;
 mod ending;
 mod number;
 mod open;
@@ -11,17 +12,22 @@ mod output;
 mod running;
 mod state;
 mod steering;
+#[cfg(test)]
+mod tests;
 mod writing;
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 pub use output::{Decision, NewSteer, NewTurn, Output, Shutdown, Start, SteerId, TurnInput};
-use state::{Active, Canceled, Phase, Queued, State, Write};
+use state::{Active, Canceled, Intake, Phase, Queued, State};
 
 use crate::{
-    AnswerError, ApprovalId, ApprovalOutcome, ApprovalRequest, ChatEvent, Entry, EntryBody,
-    Interruption, NotAccepted, ResponderInfo, RetryRefused, SessionId, SteerError, SteerRefused,
-    StoreError, Timestamp, Transcript, TurnError, TurnId, TurnRecord, TurnStatus,
+    AnswerError, ApprovalId, ApprovalOutcome, ApprovalRequest, ChatEvent, Interruption,
+    NotAccepted, ResponderInfo, RetryRefused, SessionId, SteerError, SteerRefused, Timestamp,
+    Transcript, TurnError, TurnId, TurnRecord, TurnStatus,
 };
 
 /// The reason of whatever a shutdown cancels (law T14).
@@ -35,7 +41,9 @@ pub struct SessionMachine {
     transcript: Transcript,
     queue: VecDeque<Queued>,
     state: State,
-    shutting_down: bool,
+    intake: Intake,
+    /// Turns that were interrupted here: whoever has the hold, nobody is answering them.
+    interrupted: BTreeSet<TurnId>,
     outputs: VecDeque<Output>,
 }
 
@@ -49,7 +57,8 @@ impl SessionMachine {
             transcript,
             queue: VecDeque::new(),
             state: State::Idle,
-            shutting_down: false,
+            intake: Intake::Open,
+            interrupted: BTreeSet::new(),
             outputs: VecDeque::new(),
         }
     }
@@ -57,6 +66,21 @@ impl SessionMachine {
     /// The next thing to do. Drain it fully after every call, before anything else is awaited.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
+    }
+
+    /// The next thing to do, where that is to show an event of this turn: as [`Self::poll_output`], for whoever shows many.
+    pub fn poll_event(&mut self, turn: &TurnId) -> Option<ChatEvent> {
+        match self
+            .outputs
+            .pop_front_if(|next| matches!(next, Output::Emit { turn: of, .. } if of == turn))?
+        {
+            Output::Emit { event, .. } => Some(event),
+            // Only events are taken.
+            other => {
+                self.outputs.push_front(other);
+                None
+            }
+        }
     }
 
     /// The journal as far as it is known here.
@@ -84,9 +108,7 @@ impl SessionMachine {
             State::Active(active, Phase::Running(running)) if active.id == *turn => {
                 running.open.requests().cloned().collect()
             }
-            State::Active(..) | State::Idle | State::Acquiring | State::GivingUp | State::Gone => {
-                Vec::new()
-            }
+            State::Active(..) | State::Idle | State::Acquiring | State::GivingUp => Vec::new(),
         }
     }
 
@@ -98,15 +120,14 @@ impl SessionMachine {
 
     /// Queues a turn (laws T1, T2, T9). Whether it was taken is told by the outputs.
     pub fn send(&mut self, turn: NewTurn) {
-        let refused = if matches!(self.state, State::Gone) {
-            Some(NotAccepted::RuntimeGone)
-        } else if self.shutting_down {
-            Some(NotAccepted::ShuttingDown)
-        } else {
-            turn.input
+        let refused = match self.intake {
+            Intake::Open => turn
+                .input
                 .retry_of()
                 .and_then(|original| self.retry_refused(original))
-                .map(NotAccepted::Retry)
+                .map(NotAccepted::Retry),
+            Intake::ShuttingDown => Some(NotAccepted::ShuttingDown),
+            Intake::Gone => Some(NotAccepted::RuntimeGone),
         };
         let input = match &turn.input {
             TurnInput::New(input) => input.clone(),
@@ -150,22 +171,16 @@ impl SessionMachine {
     /// Offers input to a turn: to this one, or to the one that is accepting or running, else to the first that is queued
     /// (law T8). What became of it is told by [`Output::Steered`].
     pub fn steer(&mut self, turn: Option<&TurnId>, steer: NewSteer) {
-        let refused = if matches!(self.state, State::Gone) {
-            Some(SteerRefused::RuntimeGone)
-        } else if self.shutting_down {
-            Some(SteerRefused::ShuttingDown)
-        } else {
-            None
-        };
-        if let Some(why) = refused {
-            self.refuse(steer, why);
-            return;
+        match self.intake {
+            Intake::Open => {}
+            Intake::ShuttingDown => return self.refuse(steer, SteerRefused::ShuttingDown),
+            Intake::Gone => return self.refuse(steer, SteerRefused::RuntimeGone),
         }
         match &self.state {
             State::Active(active, _) if turn.is_none_or(|turn| *turn == active.id) => {
                 self.steer_active(steer)
             }
-            State::Active(..) | State::Idle | State::Acquiring | State::GivingUp | State::Gone => {
+            State::Active(..) | State::Idle | State::Acquiring | State::GivingUp => {
                 let waiting = self
                     .queue
                     .iter_mut()
@@ -223,12 +238,10 @@ impl SessionMachine {
 
     /// Winds the session up (law T14).
     pub fn shutdown(&mut self, now: Timestamp, step: Shutdown) {
-        if matches!(self.state, State::Gone) {
-            return;
-        }
         match step {
+            Shutdown::Begin if self.intake != Intake::Open => {}
             Shutdown::Begin => {
-                self.shutting_down = true;
+                self.intake = Intake::ShuttingDown;
                 for queued in std::mem::take(&mut self.queue) {
                     let error = TurnError::Canceled {
                         reason: Some(SHUTTING_DOWN.into()),
@@ -249,12 +262,12 @@ impl SessionMachine {
 
     /// Ends every turn, because the runtime that drove them is gone (law T5). Nothing more is taken.
     pub fn abandon(&mut self, now: Timestamp) {
+        self.intake = Intake::Gone;
         // The queue first, or the end of the running turn would begin the next.
         let queue = std::mem::take(&mut self.queue);
         if let Some((active, phase)) = self.take_active() {
             self.interrupt(now, active, phase, Interruption::RuntimeGone);
         }
-        self.state = State::Gone;
         for queued in queue {
             self.end_queued(
                 queued,
@@ -262,54 +275,7 @@ impl SessionMachine {
                 SteerRefused::RuntimeGone,
             );
         }
-    }
-
-    /// The answer to [`Output::Acquire`]: the hold and what others wrote meanwhile, or why there is none.
-    pub fn handle_acquired(&mut self, now: Timestamp, result: Result<Vec<Entry>, StoreError>) {
-        match (&self.state, result) {
-            (State::GivingUp, result) => {
-                self.state = State::Idle;
-                if result.is_ok() {
-                    self.outputs.push_back(Output::Release);
-                }
-            }
-            (State::Acquiring, Ok(entries)) => {
-                self.state = State::Idle;
-                entries
-                    .iter()
-                    .for_each(|entry| self.transcript.apply(entry));
-                // Who has the hold knows that nobody else is answering.
-                self.transcript.set_live(None);
-                match self.queue.pop_front() {
-                    Some(queued) => self.accept(now, queued),
-                    None => self.outputs.push_back(Output::Release),
-                }
-            }
-            (State::Acquiring, Err(error)) => {
-                self.state = State::Idle;
-                if let Some(queued) = self.queue.pop_front() {
-                    self.end_queued(
-                        queued,
-                        TurnError::NotAccepted(NotAccepted::Store(error)),
-                        SteerRefused::Ended,
-                    );
-                }
-            }
-            // Nothing was asked for.
-            (State::Idle | State::Active(..) | State::Gone, _) => {}
-        }
-        self.begin_next();
-    }
-
-    /// The answer to [`crate::Store::read`] and [`crate::Store::is_held`]: what others wrote, and whether someone else has the
-    /// hold. While this session has the hold it changes nothing (law T2).
-    pub fn handle_refreshed(&mut self, entries: &[Entry], held: bool) {
-        if !matches!(self.state, State::Active(..)) {
-            entries
-                .iter()
-                .for_each(|entry| self.transcript.apply(entry));
-            self.transcript.set_held_elsewhere(held);
-        }
+        self.give_up_acquire();
     }
 
     /// Why a turn can't be retried, as far as this session knows (law T9).
@@ -326,80 +292,6 @@ impl SessionMachine {
             }
             Some(_) => None,
         }
-    }
-
-    /// Asks for the hold, where a turn waits for it and none is asked for.
-    fn begin_next(&mut self) {
-        if matches!(self.state, State::Idle) && !self.queue.is_empty() {
-            self.state = State::Acquiring;
-            self.outputs.push_back(Output::Acquire {
-                from: self.transcript.next_seq(),
-            });
-        }
-    }
-
-    /// Gives up waiting for the hold, where no turn waits for it any more.
-    fn give_up_acquire(&mut self) {
-        if matches!(self.state, State::Acquiring) && self.queue.is_empty() {
-            self.state = State::GivingUp;
-            self.outputs.push_back(Output::GiveUpAcquire);
-        }
-    }
-
-    /// Writes `turn.accepted`, or, where the hold shows that the turn can't be, ends it.
-    fn accept(&mut self, now: Timestamp, queued: Queued) {
-        let refused = queued
-            .turn
-            .input
-            .retry_of()
-            .and_then(|original| self.retry_refused(original));
-        if let Some(why) = refused {
-            self.end_queued(
-                queued,
-                TurnError::NotAccepted(NotAccepted::Retry(why)),
-                SteerRefused::Ended,
-            );
-            self.outputs.push_back(Output::Release);
-            return;
-        }
-        let unaccepted = queued.record();
-        let Queued {
-            turn,
-            input,
-            steers,
-        } = queued;
-        let entry = Entry::new(
-            self.transcript.next_seq(),
-            turn.accepted_id,
-            now,
-            EntryBody::TurnAccepted {
-                turn_id: turn.id.clone(),
-                input,
-                retry_of: turn.input.retry_of().cloned(),
-                labels: turn.labels,
-            },
-        );
-        self.outputs.push_back(Output::Append {
-            entry: Box::new(entry.clone()),
-            last: false,
-        });
-        let active = Active {
-            id: turn.id,
-            unaccepted,
-            outcome_id: turn.outcome_id,
-            context: turn.context,
-            hold_lost: false,
-            next_event: 0,
-            usage: None,
-        };
-        self.state = State::Active(
-            Box::new(active),
-            Phase::Accepting {
-                write: Write::of(entry),
-                canceled: None,
-                steers,
-            },
-        );
     }
 
     /// Ends a turn that was never accepted: nothing of it is in the journal.
@@ -431,7 +323,7 @@ impl SessionMachine {
     fn take_active(&mut self) -> Option<(Box<Active>, Phase)> {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Active(active, phase) => Some((active, phase)),
-            other @ (State::Idle | State::Acquiring | State::GivingUp | State::Gone) => {
+            other @ (State::Idle | State::Acquiring | State::GivingUp) => {
                 self.state = other;
                 None
             }

@@ -18,9 +18,7 @@ impl SessionMachine {
             State::Active(active, Phase::Running(running)) if active.id == *turn => {
                 Some((active, running))
             }
-            State::Active(..) | State::Idle | State::Acquiring | State::GivingUp | State::Gone => {
-                None
-            }
+            State::Active(..) | State::Idle | State::Acquiring | State::GivingUp => None,
         }
     }
 
@@ -120,6 +118,10 @@ impl SessionMachine {
         };
         let all_in = running.reply.is_some() && running.events_ended;
         let late = if all_in {
+            // Nobody acts on an answer any more.
+            for event in running.open.close(now) {
+                active.show(&mut self.outputs, event);
+            }
             std::mem::take(&mut running.offered)
         } else {
             Vec::new()
@@ -146,7 +148,7 @@ impl SessionMachine {
     }
 
     fn complete(&mut self, now: Timestamp) {
-        let Some((mut active, phase)) = self.take_active() else {
+        let Some((active, phase)) = self.take_active() else {
             return;
         };
         let Phase::Running(mut running) = phase else {
@@ -162,9 +164,6 @@ impl SessionMachine {
             self.state = State::Active(active, Phase::Running(running));
             return;
         };
-        for event in running.open.close(now) {
-            active.show(&mut self.outputs, event);
-        }
         metadata.usage = metadata
             .usage
             .filter(|usage| !usage.is_unknown())
@@ -218,7 +217,9 @@ fn note(
         ResponderEvent::ToolExecutionStart(call) => running.open.tool_started(call, now),
         ResponderEvent::ToolExecutionEnd { call, .. } => running.open.tool_ended(call),
         ResponderEvent::Usage(usage) => {
-            active.usage = Some(**usage);
+            if !usage.is_unknown() {
+                active.usage = Some(**usage);
+            }
             return Noted::Drop;
         }
         ResponderEvent::ReasoningDelta(_)

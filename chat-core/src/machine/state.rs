@@ -19,7 +19,15 @@ pub(super) enum State {
     GivingUp,
     /// It has the hold, for this turn.
     Active(Box<Active>, Phase),
-    /// The runtime that drove it is gone.
+}
+
+/// Whether a session takes turns and steers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Intake {
+    Open,
+    /// The chat is shutting down (law T14).
+    ShuttingDown,
+    /// The runtime that drove it is gone (law T5).
     Gone,
 }
 
@@ -202,18 +210,25 @@ impl Ending {
             Self::Completed { .. } => SteerRefused::ReplyIn,
             Self::Failed(_) => SteerRefused::Ended,
             Self::Canceled { .. } => SteerRefused::Canceled,
-            Self::Interrupted(why) => why.into(),
+            Self::Interrupted(why) => unwritten_steer_refused(why),
         }
     }
 }
 
-impl From<&Interruption> for SteerRefused {
-    fn from(why: &Interruption) -> Self {
-        match why {
-            Interruption::HoldLost => Self::HoldLost,
-            Interruption::Store(error) => Self::Store(error.clone()),
-            Interruption::RuntimeGone => Self::RuntimeGone,
-        }
+/// Why a steer is refused that was not being written when its turn was interrupted.
+pub(super) fn unwritten_steer_refused(why: &Interruption) -> SteerRefused {
+    match why {
+        Interruption::HoldLost => SteerRefused::HoldLost,
+        Interruption::Store(_) => SteerRefused::Ended,
+        Interruption::RuntimeGone => SteerRefused::RuntimeGone,
+    }
+}
+
+/// Why the steer is refused that was being written when its turn was interrupted.
+pub(super) fn written_steer_refused(why: &Interruption) -> SteerRefused {
+    match why {
+        Interruption::Store(error) => SteerRefused::Store(error.clone()),
+        Interruption::HoldLost | Interruption::RuntimeGone => unwritten_steer_refused(why),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::{
     NewSteer, Output, SessionMachine, Start,
-    state::{Active, Ending, Phase, Running, Stage},
+    state::{
+        Active, Ending, Phase, Running, Stage, unwritten_steer_refused, written_steer_refused,
+    },
 };
 use crate::{
     Appended, ChatEvent, Entry, Interruption, NotAccepted, ResponderError, SteerRefused,
@@ -66,6 +68,9 @@ impl SessionMachine {
             Some(write) if matches!(write.stage, Stage::Recovering(_)) => {
                 let entries = match result {
                     Ok(entries) => entries,
+                    Err(_) if active.hold_lost => {
+                        return self.interrupt(now, active, phase, Interruption::HoldLost);
+                    }
                     Err(error) => return self.interrupt(now, active, phase, error.into()),
                 };
                 let written = entries.iter().any(|entry| entry.is_same(&write.entry));
@@ -185,6 +190,11 @@ impl SessionMachine {
 
     /// The entry is not in the journal, and never will be.
     fn not_written(&mut self, now: Timestamp, active: Box<Active>, phase: Phase, why: NotWritten) {
+        let why = if active.hold_lost {
+            NotWritten::HoldLost
+        } else {
+            why
+        };
         match phase {
             Phase::Accepting {
                 write: _,
@@ -255,7 +265,7 @@ impl SessionMachine {
                 canceled: _,
                 steers,
             } => {
-                self.refuse_all(steers, &SteerRefused::from(&why));
+                self.refuse_all(steers, &unwritten_steer_refused(&why));
                 let error = TurnError::Interrupted(why);
                 self.outputs.push_back(Output::Accepted {
                     turn: active.id.clone(),
@@ -265,7 +275,7 @@ impl SessionMachine {
             }
             Phase::Running(mut running) => {
                 let steer = running.writing.take().map(|(steer, _)| steer);
-                self.refuse_all(steer, &SteerRefused::from(&why));
+                self.refuse_all(steer, &written_steer_refused(&why));
                 self.stop(now, active, *running, Ending::Interrupted(why));
             }
             Phase::Closing {
@@ -273,7 +283,7 @@ impl SessionMachine {
                 steer,
                 ending: _,
             } => {
-                self.refuse(steer, SteerRefused::from(&why));
+                self.refuse(steer, written_steer_refused(&why));
                 self.finish(active, Ending::Interrupted(why), HoldAfter::Kept);
             }
             Phase::Recording { .. } => {
