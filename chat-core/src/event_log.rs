@@ -24,14 +24,15 @@ pub struct EventLog {
     closed: bool,
 }
 
-/// Events that later ones may still be joined to, by the place they will have.
+/// Events that later ones may still be joined to, each with its place so far.
 #[derive(Debug, Default)]
 struct Tail {
-    events: BTreeMap<u64, Joined>,
-    /// The last delta of each step: a delta of another kind ends the joining of the one before it.
-    last_delta: BTreeMap<Option<StepId>, u64>,
-    /// The newest `run-update` kept, in the place of the first.
-    update: Option<u64>,
+    /// In the order they began; a joined event's place is that of its last piece, so they are sorted once they are read.
+    events: Vec<(u64, Joined)>,
+    /// The last delta of each step, by where it stands in `events`: a delta of another kind ends the joining of the one before.
+    last_delta: BTreeMap<Option<StepId>, usize>,
+    /// The newest `run-update`, in the place of the first.
+    update: Option<usize>,
 }
 
 /// An event whose text may still grow.
@@ -156,8 +157,7 @@ impl Tail {
         None
     }
 
-    /// Joins a delta to the last one of its step, where both are of one kind, and moves it to its own place: a joined event
-    /// bears the last place.
+    /// Joins a delta to the last one of its step, where both are of one kind: a joined event bears the last place.
     fn grow(
         &mut self,
         step: Option<StepId>,
@@ -165,14 +165,21 @@ impl Tail {
         fresh: Joined,
         push: impl FnOnce(&mut Joined),
     ) {
-        let last = self.last_delta.insert(step, seq);
-        let before = last.and_then(|last| match self.events.get(&last) {
-            Some(joined) if joined.is_like(&fresh) => self.events.remove(&last),
-            Some(_) | None => None,
-        });
-        let mut joined = before.unwrap_or(fresh);
+        let last = match self.events.last() {
+            // Nearly always the step that wrote last writes on.
+            Some((_, last)) if last.step() == Some(step.as_ref()) => Some(self.events.len() - 1),
+            Some(_) | None => self.last_delta.get(&step).copied(),
+        };
+        if let Some((place, joined)) = last.and_then(|last| self.events.get_mut(last))
+            && joined.is_like(&fresh)
+        {
+            *place = seq;
+            return push(joined);
+        }
+        let mut joined = fresh;
         push(&mut joined);
-        self.events.insert(seq, joined);
+        self.last_delta.insert(step, self.events.len());
+        self.events.push((seq, joined));
     }
 
     /// Keeps the newest update in the place of the first one: the deltas it carries come after it. A delta from before the
@@ -181,21 +188,25 @@ impl Tail {
         let ChatEvent::RunUpdate { seq, tree } = event else {
             return;
         };
-        let place = *self.update.get_or_insert(seq);
-        if place == seq {
-            self.last_delta.clear();
+        match self.update.and_then(|first| self.events.get_mut(first)) {
+            Some((place, joined)) => {
+                *joined = Joined::Whole(ChatEvent::RunUpdate { seq: *place, tree })
+            }
+            None => {
+                self.last_delta.clear();
+                self.update = Some(self.events.len());
+                self.events
+                    .push((seq, Joined::Whole(ChatEvent::RunUpdate { seq, tree })));
+            }
         }
-        self.events.insert(
-            place,
-            Joined::Whole(ChatEvent::RunUpdate { seq: place, tree }),
-        );
     }
 
-    fn flush(self, events: &mut VecDeque<ChatEvent>) {
+    fn flush(mut self, events: &mut VecDeque<ChatEvent>) {
+        self.events.sort_unstable_by_key(|(place, _)| *place);
         events.extend(
             self.events
                 .into_iter()
-                .map(|(seq, joined)| joined.into_event(seq)),
+                .map(|(place, joined)| joined.into_event(place)),
         );
     }
 }
@@ -213,6 +224,16 @@ impl Joined {
                 Self::Whole(_) | Self::Text { .. } | Self::Reasoning { .. } | Self::ToolCall { .. },
                 _,
             ) => false,
+        }
+    }
+
+    /// The step it is a delta of, where it is a delta; a model chat's deltas have no step.
+    fn step(&self) -> Option<Option<&StepId>> {
+        match self {
+            Self::Whole(_) => None,
+            Self::Text { step, .. } => Some(step.as_ref()),
+            Self::Reasoning { like, .. } => Some(like.step.as_ref()),
+            Self::ToolCall { call, .. } => Some(Some(&call.step)),
         }
     }
 
