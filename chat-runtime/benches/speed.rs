@@ -9,11 +9,14 @@
 )]
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use chat_core::{ChatEvent, Execution, MemoryStore, Reply, Responder, ResponderEvent, TurnRequest};
+use chat_core::{
+    ChatEvent, Execution, MemoryStore, Reply, Responder, ResponderError, ResponderEvent,
+    TurnRequest,
+};
 use chat_runtime::{Chat, Session, responder_fn};
 use futures_util::stream;
 
@@ -31,10 +34,14 @@ fn main() {
     });
 }
 
-/// A delta through responder, machine, event log and reader, against one hop over tokio's unbounded channel.
+/// A delta through responder, machine, event log and reader, against one hop over tokio's unbounded channel. On both sides the
+/// deltas are made before the clock runs, a task gives them and another reads them.
 async fn delta() {
-    let session = session(Deltas).await;
+    let made = Arc::new(Mutex::new(Vec::new()));
+    let session = session(Deltas(made.clone())).await;
     let ours = async || {
+        *made.lock().expect("nobody panics") =
+            deltas(|_, text| Ok(ResponderEvent::TextDelta { text, step: None }));
         let started = Instant::now();
         let turn = session.send("go");
         let mut events = turn.events().expect("nobody else reads");
@@ -50,18 +57,11 @@ async fn delta() {
         started.elapsed()
     };
     let hop = async || {
-        let events = Deltas::events()
-            .into_iter()
-            .enumerate()
-            .map(|(seq, event)| match event {
-                ResponderEvent::TextDelta { text, step } => ChatEvent::TextDelta {
-                    seq: seq as u64,
-                    text,
-                    step,
-                },
-                _ => unreachable!("only deltas are made"),
-            });
-        let events: Vec<_> = events.collect();
+        let events = deltas(|seq, text| ChatEvent::TextDelta {
+            seq,
+            text,
+            step: None,
+        });
         let started = Instant::now();
         let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
         let reader = tokio::spawn(async move {
@@ -92,21 +92,22 @@ async fn delta() {
     );
 }
 
-/// Answers with deltas that are made before the clock runs.
-struct Deltas;
-
-impl Deltas {
-    fn events() -> Vec<ResponderEvent> {
-        let text: Arc<str> = "8 bytes.".into();
-        // A text of its own for each, as a server's would be.
-        (0..DELTAS).map(|_| ResponderEvent::text(&*text)).collect()
-    }
+/// Deltas with a text of its own each, as a server's would be.
+fn deltas<T>(delta: impl Fn(u64, Arc<str>) -> T) -> Vec<T> {
+    (0..DELTAS as u64)
+        .map(|seq| delta(seq, "8 bytes.".into()))
+        .collect()
 }
+
+type Made = Arc<Mutex<Vec<Result<ResponderEvent, ResponderError>>>>;
+
+/// Answers with deltas that were made before.
+struct Deltas(Made);
 
 impl Responder for Deltas {
     fn respond(&self, _: TurnRequest) -> Execution {
-        Execution::new(async { Ok(Reply::streamed()) })
-            .with_events(stream::iter(Self::events().into_iter().map(Ok)))
+        let made = std::mem::take(&mut *self.0.lock().expect("nobody panics"));
+        Execution::new(async { Ok(Reply::streamed()) }).with_events(stream::iter(made))
     }
 }
 
