@@ -205,7 +205,7 @@ impl AnswerReader {
 const DONE: &str = "[DONE]";
 
 /// What a body that is no event stream means: an error the server tells with status 200, or nothing we can read.
-pub(crate) fn body_fault(body: &str) -> Fault {
+fn body_fault(body: &str) -> Fault {
     match serde_json::from_str::<Value>(body)
         .ok()
         .and_then(|json| Said::of_error(&json))

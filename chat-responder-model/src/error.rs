@@ -13,10 +13,8 @@ use chat_core::ResponderError;
 /// use chat_responder_model::ModelError;
 ///
 /// fn wait_for(error: &ResponderError) -> Option<std::time::Duration> {
-///     match error.source()?.downcast_ref()? {
-///         ModelError::RateLimited { retry_after, .. } => *retry_after,
-///         _ => None,
-///     }
+///     let error: &ModelError = error.source()?.downcast_ref()?;
+///     error.refusal()?.retry_after
 /// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,13 +42,8 @@ pub enum ModelError {
         refusal: Box<Refusal>,
     },
     /// Too many requests.
-    #[error("the server takes no more requests for now {refusal}; {}", later(*retry_after))]
-    RateLimited {
-        /// How long the server asks to wait, where it says so.
-        retry_after: Option<Duration>,
-        /// What the server said.
-        refusal: Box<Refusal>,
-    },
+    #[error("the server takes no more requests for now {refusal}; {later}", refusal = .0, later = later(.0.retry_after))]
+    RateLimited(Box<Refusal>),
     /// The account has no credit left.
     #[error("the account has no credit left {0}; add some, or use another key")]
     Quota(Box<Refusal>),
@@ -129,6 +122,8 @@ pub struct Refusal {
     pub code: Arc<str>,
     /// Its id of the request, for its support; where it gave one.
     pub request_id: Option<Arc<str>>,
+    /// How long it asks to wait before the next try, where it says so.
+    pub retry_after: Option<Duration>,
 }
 
 /// The most a [`Refusal`] keeps of a server's words, in bytes.
@@ -142,7 +137,7 @@ impl ModelError {
             Self::Connect { .. } => "unreachable",
             Self::Authentication(_) => "authentication",
             Self::NotFound { .. } => "model-not-found",
-            Self::RateLimited { .. } => "rate-limited",
+            Self::RateLimited(_) => "rate-limited",
             Self::Quota(_) => "quota",
             Self::ContextTooLong(_) => "context-too-long",
             Self::ContentFiltered(_) => "content-filtered",
@@ -160,7 +155,7 @@ impl ModelError {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Connect { .. }
-            | Self::RateLimited { .. }
+            | Self::RateLimited(_)
             | Self::Server(_)
             | Self::Truncated { .. }
             | Self::Timeout { .. } => true,
@@ -182,7 +177,7 @@ impl ModelError {
         match self {
             Self::Authentication(refusal)
             | Self::NotFound { refusal, .. }
-            | Self::RateLimited { refusal, .. }
+            | Self::RateLimited(refusal)
             | Self::Quota(refusal)
             | Self::ContextTooLong(refusal)
             | Self::ContentFiltered(refusal)
@@ -263,11 +258,9 @@ mod tests {
             said: "Slow down.".into(),
             code: "rate_limit".into(),
             request_id: Some("req-1".into()),
-        };
-        let error = ModelError::RateLimited {
             retry_after: Some(Duration::from_millis(1500)),
-            refusal: Box::new(refusal),
         };
+        let error = ModelError::RateLimited(Box::new(refusal));
         assert_eq!(
             error.to_string(),
             "the server takes no more requests for now (status 429 from http://localhost:8080/v1, request req-1): Slow down; \

@@ -13,13 +13,13 @@ use bytes::Bytes;
 use chat_core::{ModelEvent, RecordedError};
 use reqwest::{
     Response,
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION},
+    header::{ACCEPT, CONTENT_TYPE, HeaderValue, LOCATION},
 };
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::{
     MAX_SAID_BYTES, ModelError, OpenAiModel, TimeoutKind,
-    answer::{AnswerReader, Fault, Progress, body_fault},
+    answer::{AnswerReader, Fault, Progress},
     refusal::{self, Answered},
     said::Said,
     sse::MAX_STRAY_BYTES,
@@ -89,7 +89,8 @@ impl Exchange {
         }
     }
 
-    /// The next event; `None` once the answer is over.
+    /// The next event; `None` once the answer is over. Not cancel-safe: the stream around it keeps the future until it is
+    /// ready, and drops both together.
     pub(crate) async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         if !self.started {
             self.started = true;
@@ -104,7 +105,9 @@ impl Exchange {
                 Phase::Over => return None,
                 Phase::Failed(error) => return Some(self.fail(error)),
                 Phase::Send { after } => {
-                    sleep(after).await;
+                    if !after.is_zero() {
+                        sleep(after).await;
+                    }
                     self.phase = match self.send().await {
                         Ok(reading) => Phase::Read(Box::new(reading)),
                         Err(error) => Phase::Failed(error),
@@ -176,10 +179,6 @@ impl Exchange {
             };
             return Err(refusal::classify(&self.model, &answered, &said));
         }
-        if is_no_stream(response.headers()) {
-            let body = self.whole_body(&mut response).await;
-            return Err(self.fault(body_fault(body.trim()), &answered));
-        }
         let reader = AnswerReader::new(self.model.settings().done_suffices);
         Ok(Reading {
             response,
@@ -226,7 +225,7 @@ impl Exchange {
                 .end(&mut self.pending)
                 .map(|()| Progress::Whole),
             Ok(Err(error)) => {
-                let cause = format!("the connection broke ({})", causes(&error));
+                let cause = format!("the connection broke ({})", cause(&error));
                 return Err(ModelError::Truncated {
                     url: self.url(),
                     cause: self.shown(&cause),
@@ -303,10 +302,10 @@ impl Exchange {
             },
             (true, _, _) => ModelError::Connect {
                 url,
-                cause: self.shown(&causes(error)),
+                cause: self.shown(&cause(error)),
             },
             (false, _, _) => {
-                let cause = format!("the connection broke before it began ({})", causes(error));
+                let cause = format!("the connection broke before it began ({})", cause(error));
                 ModelError::Truncated {
                     url,
                     cause: self.shown(&cause),
@@ -332,43 +331,22 @@ impl Exchange {
     }
 }
 
-/// What an error and its causes say, without the URL: it may hold a password.
-pub(crate) fn causes(error: &reqwest::Error) -> String {
-    let mut causes = Vec::new();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        causes.push(inner.to_string());
-        cause = inner.source();
-    }
-    // The outermost says only that sending failed; the rest says why, the innermost best.
+/// The innermost cause, which says best what is wrong. The outermost says only that sending failed, and shows the URL, which
+/// may hold a password.
+pub(crate) fn cause(error: &reqwest::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes
-        .pop()
-        .unwrap_or_else(|| "no cause is known".to_owned())
+        .last()
+        .map_or_else(|| "no cause is known".to_owned(), ToString::to_string)
 }
 
 /// How long to wait before the next try: as long as the server asks, or else ever longer, and never in step with others.
 fn delay(error: &ModelError, retries: u32) -> Duration {
-    if let ModelError::RateLimited {
-        retry_after: Some(wait),
-        ..
-    } = error
-    {
-        return *wait;
+    if let Some(wait) = error.refusal().and_then(|refusal| refusal.retry_after) {
+        return wait;
     }
     let longest = Duration::from_millis(500) * 2_u32.saturating_pow(retries.min(4));
     longest.mul_f64(0.5 + fastrand::f64() / 2.0)
-}
-
-/// Whether a successful answer is no event stream by its own word. One that says nothing of its kind may be one.
-fn is_no_stream(headers: &HeaderMap) -> bool {
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let kind = kind.to_ascii_lowercase();
-    kind.starts_with("application/json")
-        || kind.starts_with("application/problem+json")
-        || kind.starts_with("text/html")
 }
 
 fn from_now(limit: Option<Duration>) -> Option<(Instant, Duration)> {

@@ -133,5 +133,5 @@ fn build_client(endpoint: &OpenAi) -> Result<Client, ModelError> {
     }
     builder
         .build()
-        .map_err(|error| ModelError::Client(crate::exchange::causes(&error).into()))
+        .map_err(|error| ModelError::Client(crate::exchange::cause(&error).into()))
 }

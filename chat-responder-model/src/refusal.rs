@@ -38,10 +38,9 @@ impl Answered {
 pub(crate) fn classify(model: &OpenAiModel, answered: &Answered, said: &Said) -> ModelError {
     let shown = |text: &str, limit| model.endpoint().words().shown(text, limit);
     // Inside an answer the status is 200, and the words may name the one that is meant.
-    let status = if answered.status == 200 {
-        said.status.unwrap_or(200)
-    } else {
-        answered.status
+    let status = match answered.status {
+        200..300 => said.status.unwrap_or(answered.status),
+        refused => refused,
     };
     let refusal = Box::new(Refusal {
         url: model.endpoint().shown(),
@@ -49,6 +48,7 @@ pub(crate) fn classify(model: &OpenAiModel, answered: &Answered, said: &Said) ->
         said: shown(&said.message, MAX_SAID_BYTES),
         code: shown(&said.code, 64),
         request_id: answered.request_id.as_deref().map(|id| shown(id, 128)),
+        retry_after: answered.retry_after,
     });
     match cause(
         status,
@@ -63,10 +63,7 @@ pub(crate) fn classify(model: &OpenAiModel, answered: &Answered, said: &Said) ->
             model: Arc::clone(model.name()),
             refusal,
         },
-        Cause::RateLimit => ModelError::RateLimited {
-            retry_after: answered.retry_after,
-            refusal,
-        },
+        Cause::RateLimit => ModelError::RateLimited(refusal),
         Cause::Request => ModelError::Rejected(refusal),
         Cause::Server => ModelError::Server(refusal),
     }

@@ -1,7 +1,8 @@
 //! What a model call can be told: sampling, limits, timeouts. Values only; nothing here checks what a provider allows.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
+use chat_core::Redactor;
 use serde_json::{Map, Value};
 
 /// How a model answers (law M1). What is not set is not sent, and the server's own default holds.
@@ -15,7 +16,7 @@ use serde_json::{Map, Value};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Settings {
     /// The most tokens the answer may hold. Sent as `max_completion_tokens` to OpenAI and Azure, as `max_tokens` elsewhere.
     pub max_output_tokens: Option<u32>,
@@ -57,6 +58,26 @@ impl Default for Settings {
             provider_options: Map::new(),
             done_suffices: false,
         }
+    }
+}
+
+impl fmt::Debug for Settings {
+    /// Provider options are redacted: some servers take keys there (law M6).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let options = Redactor::default().json(&Value::Object(self.provider_options.clone()));
+        f.debug_struct("Settings")
+            .field("max_output_tokens", &self.max_output_tokens)
+            .field("temperature", &self.temperature)
+            .field("top_p", &self.top_p)
+            .field("top_k", &self.top_k)
+            .field("presence_penalty", &self.presence_penalty)
+            .field("frequency_penalty", &self.frequency_penalty)
+            .field("stop", &self.stop)
+            .field("seed", &self.seed)
+            .field("max_retries", &self.max_retries)
+            .field("provider_options", &options)
+            .field("done_suffices", &self.done_suffices)
+            .finish()
     }
 }
 

@@ -107,3 +107,18 @@ async fn m3_done_alone_is_an_answer_only_where_the_caller_says_so() {
         assert!(error.is_none_or(|error| error.to_string().contains("done_suffices")));
     }
 }
+
+#[tokio::test]
+async fn m2_an_answer_is_read_whatever_its_content_type_says() {
+    let server = ScriptedServer::start().await;
+    for content_type in ["application/json", "text/plain", ""] {
+        let (answer, mut exchange) = asked(&server, &model(&server)).await;
+        exchange
+            .respond(200, [("content-type", content_type)])
+            .await;
+        exchange.event(HI).await;
+        exchange.event(STOP).await;
+        exchange.end().await;
+        assert_eq!(rest(answer).await, ("Hi".into(), None), "{content_type:?}");
+    }
+}

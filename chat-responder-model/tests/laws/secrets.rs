@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chat_conformance::ScriptedServer;
 use chat_core::{LanguageModel, RecordedError, ResponderError};
-use chat_responder_model::ModelResponder;
+use chat_responder_model::{ModelResponder, OpenAi, Settings};
 use futures_util::StreamExt;
 
 use crate::support::*;
@@ -64,13 +64,17 @@ async fn m6_no_key_is_printed_or_logged_even_where_the_server_repeats_it() {
     let with_password = server
         .url()
         .replace("http://", "http://user:canary-password@");
-    let endpoint = chat_responder_model::OpenAi::new(with_password).unwrap();
+    let endpoint = OpenAi::new(with_password).unwrap();
     let endpoint = endpoint
         .api_key(KEY)
         .unwrap()
         .header("x-token", format!("Basic {HEADER}"))
         .unwrap();
-    let model = endpoint.clone().model("tiny").with_settings(once());
+    let settings = Settings {
+        provider_options: [("api_key".to_owned(), KEY.into())].into_iter().collect(),
+        ..once()
+    };
+    let model = endpoint.clone().model("tiny").with_settings(settings);
     check(&format!("{endpoint:?} {model:?} {:?}", model.model()));
     check(&format!("{:?}", ModelResponder::new(model.clone())));
 
