@@ -5,6 +5,14 @@
 mod kit;
 
 #[cfg(test)]
+mod events;
+#[cfg(test)]
+mod r_responder;
+#[cfg(test)]
+mod t11_unwritten;
+#[cfg(test)]
+mod t14_shutdown;
+#[cfg(test)]
 mod t1_start;
 #[cfg(test)]
 mod t2_order;
@@ -16,3 +24,7 @@ mod t4_failure;
 mod t5_end;
 #[cfg(test)]
 mod t6_cancel;
+#[cfg(test)]
+mod t8_steer;
+#[cfg(test)]
+mod t9_retry;
