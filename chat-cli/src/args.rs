@@ -7,11 +7,12 @@ use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind}
 
 const ABOUT: &str = "Ask a model from the terminal, and keep the conversation in a journal";
 
+// One line a paragraph: clap wraps it to the terminal.
 const MORE: &str = "\
-Without a subcommand it is a conversation: type, and read the reply as it is written. Ctrl-C cancels the reply, a second one
+Without a subcommand it is a conversation: type, and read the reply as it is written. Ctrl-C cancels the reply, a second one \
 quits, Ctrl-D leaves. Without a terminal each line of standard input is a turn, one after the other.
 
-Replies go to standard output, everything else to standard error. Each turn is in the session's journal before it is
+Replies go to standard output, everything else to standard error. Each turn is in the session's journal before it is \
 answered, so that nothing asked is lost: what failed or was cut off can be answered again with `chat retry`.";
 
 const ENVIRONMENT: &str = "\

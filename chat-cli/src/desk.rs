@@ -1,8 +1,10 @@
 //! Where a person sits: what replies are shown on, whether anyone can be asked, and how the command goes on after this call.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{IsTerminal as _, Write};
 
-use crate::{again::Again, keyboard::Keyboard, render::one_line, screen::Screen};
+use crate::{
+    again::Again, errors::Problem, exit::Exit, keyboard::Keyboard, render::one_line, screen::Screen,
+};
 
 /// One person's side of the command.
 pub(crate) struct Desk {
@@ -13,17 +15,37 @@ pub(crate) struct Desk {
     /// Whether someone can be asked: standard input and standard error are a terminal.
     pub(crate) someone_is_here: bool,
     keyboard: Option<Keyboard>,
+    /// Standard error.
+    notes: Box<dyn Write>,
+    notes_are_read: bool,
 }
 
 impl Desk {
     /// The desk of this process.
     pub(crate) fn of_this_process(again: Again, json: bool) -> Self {
+        let notes = std::io::stderr();
         Self {
             screen: Screen::stdout(),
             json,
             again,
-            someone_is_here: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            someone_is_here: std::io::stdin().is_terminal() && notes.is_terminal(),
             keyboard: None,
+            notes_are_read: notes.is_terminal(),
+            notes: Box::new(notes),
+        }
+    }
+
+    /// A desk in a test, where someone types these lines or nobody is.
+    #[cfg(test)]
+    pub(crate) fn of(keyboard: Option<Keyboard>, notes: impl Write + 'static) -> Self {
+        Self {
+            screen: Screen::of(false, Box::new(std::io::sink())),
+            json: false,
+            again: Again::Plain,
+            someone_is_here: keyboard.is_some(),
+            keyboard,
+            notes: Box::new(notes),
+            notes_are_read: false,
         }
     }
 
@@ -36,18 +58,25 @@ impl Desk {
     pub(crate) fn note(&mut self, text: &str) {
         self.leave_line();
         // Where standard error is gone there is nobody to tell.
-        let _ = writeln!(std::io::stderr(), "{}", one_line(text));
+        let _ = writeln!(self.notes, "{}", one_line(text));
     }
 
     /// Asks on standard error; the answer is typed on the same line.
     pub(crate) fn ask(&mut self, question: &str) {
         self.leave_line();
-        let _ = write!(std::io::stderr(), "{} ", one_line(question));
+        let _ = write!(self.notes, "{} ", one_line(question)).and_then(|()| self.notes.flush());
+    }
+
+    /// Tells what went wrong, and says how the command ends.
+    pub(crate) fn tell(&mut self, problem: &Problem) -> Exit {
+        self.leave_line();
+        let _ = self.notes.write_all(problem.text(&self.again).as_bytes());
+        problem.exit()
     }
 
     /// Says something that only someone in front of a terminal has use for.
     pub(crate) fn hint(&mut self, text: &str) {
-        if std::io::stderr().is_terminal() {
+        if self.notes_are_read {
             self.note(text);
         }
     }

@@ -1,7 +1,5 @@
 //! Errors as a person reads them: what happened and where, then what to do. Nothing that others wrote is printed raw.
 
-use std::io::Write as _;
-
 use chat_core::{NotAccepted, SessionId, StoreError, TurnError, TurnId};
 use chat_runtime::ChatError;
 
@@ -56,13 +54,12 @@ impl Problem {
         self
     }
 
-    /// Prints it on standard error, and says how the command ends.
-    pub(crate) fn tell(&self, again: &Again) -> Exit {
-        // Where standard error is gone there is nobody to tell.
-        let _ = std::io::stderr().write_all(self.text(again).as_bytes());
+    /// How the command ends by it.
+    pub(crate) fn exit(&self) -> Exit {
         self.exit
     }
 
+    /// All of it, in lines; on a terminal nothing of it is obeyed.
     pub(crate) fn text(&self, again: &Again) -> String {
         let mut text = format!("chat: {}\n", one_line(&self.said));
         for advice in &self.advice {

@@ -22,9 +22,9 @@ pub(crate) async fn enter(
 ) -> Exit {
     let done = run(&chat, command, session, &mut desk).await;
     chat.shutdown(GRACE).await;
-    let exit = done.unwrap_or_else(|problem| problem.tell(&desk.again));
+    let exit = done.unwrap_or_else(|problem| desk.tell(&problem));
     match desk.screen.finish() {
-        Err(problem) if exit == Exit::Completed => problem.tell(&desk.again),
+        Err(problem) if exit == Exit::Completed => desk.tell(&problem),
         Ok(()) | Err(_) => exit,
     }
 }

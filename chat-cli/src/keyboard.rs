@@ -26,6 +26,12 @@ impl Keyboard {
         Self(lines)
     }
 
+    /// Lines that a test types.
+    #[cfg(test)]
+    pub(crate) fn of(lines: mpsc::Receiver<Result<String, Error>>) -> Self {
+        Self(lines)
+    }
+
     /// The next line, without its end; `None` at the end of input. Cancel-safe.
     pub(crate) async fn line(&mut self) -> Option<Result<String, Error>> {
         self.0.recv().await

@@ -31,12 +31,13 @@ use crate::{again::Again, args::Args, desk::Desk};
 async fn main() -> ExitCode {
     let args = Args::parse().checked();
     notices::to_stderr();
+    let json = args.options.json;
     let exit = match setup::chat(&args) {
         Ok((chat, again)) => {
-            let desk = Desk::of_this_process(again, args.options.json);
+            let desk = Desk::of_this_process(again, json);
             front_door::enter(chat, args.command, args.session, desk).await
         }
-        Err(problem) => problem.tell(&Again::Plain),
+        Err(problem) => Desk::of_this_process(Again::Plain, json).tell(&problem),
     };
     exit.into()
 }

@@ -32,7 +32,7 @@ impl Screen {
         Self::of(out.is_terminal(), Box::new(out))
     }
 
-    fn of(is_terminal: bool, out: Box<dyn Write>) -> Self {
+    pub(crate) fn of(is_terminal: bool, out: Box<dyn Write>) -> Self {
         Self {
             out,
             is_terminal,
@@ -101,6 +101,87 @@ impl Screen {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::BrokenPipe => self.state = State::Left,
             Err(error) => self.state = State::Failed(error),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    /// Keeps what is written, or fails.
+    #[derive(Clone, Default)]
+    pub(crate) struct Paper {
+        written: Arc<Mutex<Vec<u8>>>,
+        changed: Arc<Notify>,
+        fails_with: Option<ErrorKind>,
+    }
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            match self.fails_with {
+                Some(kind) => Err(kind.into()),
+                None => {
+                    self.changed.notify_one();
+                    self.written.lock().unwrap().write(bytes)
+                }
+            }
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Paper {
+        /// Waits until it ends so.
+        pub(crate) async fn until(&self, end: &str) {
+            while !self.text().ends_with(end) {
+                self.changed.notified().await;
+            }
+        }
+
+        pub(crate) fn text(&self) -> String {
+            String::from_utf8(self.written.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    #[test]
+    fn c_a_terminal_obeys_nothing_that_others_wrote_and_a_pipe_gets_every_byte() {
+        for (is_terminal, shown) in [(true, "a␛[2J\n"), (false, "a\u{1b}[2J\n")] {
+            let paper = Paper::default();
+            let mut screen = Screen::of(is_terminal, Box::new(paper.clone()));
+            screen.text("a\u{1b}[2J");
+            screen.end_line();
+            screen.end_line();
+            assert_eq!(paper.text(), shown);
+        }
+    }
+
+    #[test]
+    fn c_json_on_a_terminal_is_the_same_json() {
+        let paper = Paper::default();
+        Screen::of(true, Box::new(paper.clone())).json(&"\u{9b}");
+        assert_eq!(paper.text(), "\"\\u009b\"\n");
+    }
+
+    #[test]
+    fn c_a_reader_that_left_is_no_failure_and_a_full_disk_is() {
+        for (kind, is_failure) in [
+            (ErrorKind::BrokenPipe, false),
+            (ErrorKind::StorageFull, true),
+        ] {
+            let paper = Paper {
+                fails_with: Some(kind),
+                ..Paper::default()
+            };
+            let mut screen = Screen::of(false, Box::new(paper));
+            screen.text("a");
+            screen.text("b");
+            assert_eq!(screen.finish().is_err(), is_failure, "{kind}");
         }
     }
 }

@@ -201,7 +201,12 @@ mod tests {
             ),
         ];
         let table = table(&sessions, &shortened(&sessions), now);
-        insta::assert_snapshot!(table, @"");
+        insta::assert_snapshot!(table, @"
+        SESSION      TURNS  LAST            TITLE
+        01jd3k8v…        3  2 minutes ago   What is a journal?
+        broken           2  1 day ago       can't be read: line 7 is damaged (checksum differs)
+        01jd3k8w…       12  2020-01-31      tab here
+        ");
     }
 
     #[test]

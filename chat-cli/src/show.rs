@@ -42,9 +42,6 @@ pub(crate) async fn salvage(
             }
         }
     }
-    for gap in &gaps {
-        desk.note(&format!("chat: {}", gap.said()));
-    }
     print(&id, &transcript.turns(), &gaps, desk);
     Ok(Exit::Completed)
 }
@@ -56,7 +53,13 @@ fn print(id: &SessionId, turns: &Turns, gaps: &[Gap], desk: &mut Desk) {
     }
     let mut page = Page {
         session: id,
-        again: &desk.again,
+        // A damaged journal takes no new turn.
+        again: if gaps.is_empty() {
+            &desk.again
+        } else {
+            &Again::Never
+        },
+        is_whole: gaps.is_empty(),
         unanswered: unanswered(turns).map(|turn| &turn.id).collect(),
         text: String::new(),
     };
@@ -118,6 +121,7 @@ impl Gap {
 struct Page<'a> {
     session: &'a SessionId,
     again: &'a Again,
+    is_whole: bool,
     unanswered: BTreeSet<&'a TurnId>,
     text: String,
 }
@@ -153,6 +157,7 @@ impl Page<'_> {
                 Some(reason) => self.line(&format!("canceled: {reason}")),
                 None => self.line("canceled"),
             },
+            TurnStatus::Interrupted if !self.is_whole => self.line("no outcome of it can be read"),
             TurnStatus::Interrupted => {
                 self.line("interrupted: what answered it ended before its outcome was recorded");
             }
@@ -204,7 +209,7 @@ fn heading(turn: &TurnRecord) -> String {
     if let (Some(from), Some(to)) = (turn.accepted_at, turn.ended_at) {
         // A clock may have been set back meanwhile.
         let millis = u32::try_from(to.as_millis() - from.as_millis()).unwrap_or(0);
-        add(&format!("{:.1} s", f64::from(millis) / 1000.0));
+        add(&took(millis));
     }
     let Metadata {
         model,
@@ -225,6 +230,13 @@ fn heading(turn: &TurnRecord) -> String {
         add(&format!("stopped by {reason}"));
     }
     heading
+}
+
+fn took(millis: u32) -> String {
+    match millis {
+        0..1000 => format!("{millis} ms"),
+        _ => format!("{:.1} s", f64::from(millis) / 1000.0),
+    }
 }
 
 fn tokens(usage: &Usage) -> Option<String> {

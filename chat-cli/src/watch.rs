@@ -41,7 +41,7 @@ pub(crate) async fn watch(
             note_cut(&reply, desk);
             Exit::Completed
         }
-        Err(error) => Problem::turn(&error, session.id(), turn.id()).tell(&desk.again),
+        Err(error) => desk.tell(&Problem::turn(&error, session.id(), turn.id())),
     }
 }
 
