@@ -5,7 +5,6 @@
 mod local_model;
 mod server;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -25,20 +24,27 @@ const FOLLOW_UP: &str = "Give me one reason to keep one.";
 pub(crate) fn run(workspace: &Workspace, question: Option<&str>) -> Result<()> {
     let question = question.unwrap_or(QUESTION);
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if is_set("OPENAI_BASE_URL") || is_set("OPENAI_API_KEY") {
-        Conversation {
-            workspace,
-            server: None,
-        }
-        .hold(question)
-    } else {
-        with_local_model(workspace, question)
+    if !is_set("OPENAI_BASE_URL") && !is_set("OPENAI_API_KEY") {
+        return with_local_model(workspace, question);
     }
+    build_chat(workspace)?;
+    Conversation {
+        workspace,
+        server: None,
+    }
+    .hold(question)
 }
 
-/// Two questions to a model of our own, whatever the environment names.
-pub(crate) fn with_local_model(workspace: &Workspace, question: &str) -> Result<()> {
-    let server = start_server(workspace)?;
+/// The demo's own question to a model of our own, whatever the environment names.
+pub(crate) fn once(workspace: &Workspace) -> Result<()> {
+    with_local_model(workspace, QUESTION)
+}
+
+fn with_local_model(workspace: &Workspace, question: &str) -> Result<()> {
+    let model = LocalModel::fetch(&directory(workspace))?;
+    // Before the server, which would wait for it.
+    build_chat(workspace)?;
+    let server = start_server(workspace, &model)?;
     Conversation {
         workspace,
         server: Some(&server),
@@ -46,14 +52,14 @@ pub(crate) fn with_local_model(workspace: &Workspace, question: &str) -> Result<
     .hold(question)
 }
 
-/// [`with_local_model`] with the demo's own question.
-pub(crate) fn once(workspace: &Workspace) -> Result<()> {
-    with_local_model(workspace, QUESTION)
+fn build_chat(workspace: &Workspace) -> Result<()> {
+    process::run(&mut workspace.cargo(&["build", "--package", "chat-cli"]))
 }
 
 /// Our own model's server alone, until Ctrl-C or the end of standard input. The one line on stdout is its base URL.
 pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
-    let server = start_server(workspace)?;
+    let model = LocalModel::fetch(&directory(workspace))?;
+    let server = start_server(workspace, &model)?;
     println!("{}", server.base_url());
     eprintln!(
         "The model is named {}. Ctrl-C or the end of standard input stops it.",
@@ -63,14 +69,9 @@ pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-fn start_server(workspace: &Workspace) -> Result<Server> {
-    let dir = directory(workspace);
-    let model = LocalModel::fetch(&dir)?;
-    Server::start(
-        &model,
-        &workspace.root.join("assets/chatml-json-tools.jinja"),
-        &dir.join("server.log"),
-    )
+fn start_server(workspace: &Workspace, model: &LocalModel) -> Result<Server> {
+    let template = workspace.root.join("assets/chatml-json-tools.jinja");
+    Server::start(model, &template, &directory(workspace).join("server.log"))
 }
 
 fn directory(workspace: &Workspace) -> PathBuf {
@@ -85,11 +86,6 @@ struct Conversation<'a> {
 
 impl Conversation<'_> {
     fn hold(&self, question: &str) -> Result<()> {
-        process::run(
-            &mut self
-                .workspace
-                .cargo(&["build", "--quiet", "--package", "chat-cli"]),
-        )?;
         self.ask(&["ask", question])?;
         let session = newest_session(&process::stdout(&mut self.chat(&["sessions", "--json"]))?)?;
         self.ask(&["ask", "--session", &session, FOLLOW_UP])?;
@@ -102,8 +98,7 @@ impl Conversation<'_> {
             "\nThe journal itself, two entries a turn:\n\n$ cat {}",
             self.workspace.relative(&journal).display()
         );
-        let mut text = String::new();
-        std::fs::File::open(&journal)?.read_to_string(&mut text)?;
+        let text = std::fs::read_to_string(&journal)?;
         print!("{text}");
         let completed = text
             .lines()
@@ -138,6 +133,8 @@ impl Conversation<'_> {
             .arg("--store")
             .arg(format!("file:{}", self.store().display()));
         if let (Some(server), "ask") = (self.server, subcommand[0]) {
+            // A key is for the server it was given for.
+            command.env_remove("OPENAI_API_KEY");
             command.args(["--base-url", server.base_url(), "--model", LocalModel::NAME]);
         }
         command.args(rest);
