@@ -105,16 +105,12 @@ impl SessionMachine {
                 );
             }
             Ending::Interrupted(_) => return self.finish(active, ending, HoldAfter::Kept),
-            Ending::Completed {
-                text,
-                metadata,
-                run: _,
-            } => EntryBody::TurnCompleted {
+            Ending::Completed(completed) => EntryBody::TurnCompleted {
                 turn_id,
-                text: text.clone(),
+                text: completed.text.clone(),
                 metadata: Metadata {
                     responder: None,
-                    ..metadata.clone()
+                    ..completed.metadata.clone()
                 },
                 responder: self.responder.clone(),
             },
@@ -156,19 +152,15 @@ impl SessionMachine {
     /// Tells an end whose outcome is in the journal, or never will be.
     pub(super) fn finish(&mut self, active: Box<Active>, ending: Ending, hold: HoldAfter) {
         let result = match ending {
-            Ending::Completed {
-                text,
-                metadata,
-                run,
-            } => Ok(TurnReply {
+            Ending::Completed(completed) => Ok(TurnReply {
                 session_id: self.session.clone(),
                 turn_id: active.id.clone(),
-                text,
+                text: completed.text,
                 metadata: Metadata {
                     responder: Some(self.responder.clone()),
-                    ..metadata
+                    ..completed.metadata
                 },
-                run,
+                run: completed.run,
             }),
             Ending::Failed(error) => Err(TurnError::Failed(error)),
             Ending::Canceled {

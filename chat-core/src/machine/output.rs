@@ -86,6 +86,10 @@ pub struct Start {
 /// Each `Acquire`, `Append` and `Recover` is answered exactly once, with `handle_acquired`, `handle_appended` or
 /// `handle_recovered`; a given-up `Acquire` too. There is never more than one of them unanswered.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one, `Settle`, comes once a turn; the frequent ones, events, can be taken without it"
+)]
 pub enum Output {
     /// Ask for the hold, and for the entries from this place on.
     Acquire {

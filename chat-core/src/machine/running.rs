@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Output, SessionMachine, State,
-    state::{Active, Ending, Phase, Replied, Running, Write},
+    state::{Active, Completed, Ending, Phase, Replied, Running, Write},
 };
 use crate::{
     Entry, EntryBody, Reply, ResponderError, ResponderEvent, SteerRefused, Timestamp, TurnId,
@@ -172,11 +172,11 @@ impl SessionMachine {
         self.record(
             now,
             active,
-            Ending::Completed {
+            Ending::Completed(Box::new(Completed {
                 text,
                 metadata,
                 run,
-            },
+            })),
         );
     }
 }

@@ -96,7 +96,7 @@ impl Active {
 pub(super) enum Phase {
     /// Its `turn.accepted` is being written.
     Accepting {
-        write: Write,
+        write: Box<Write>,
         /// It was canceled meanwhile, with the first reason.
         canceled: Option<Canceled>,
         /// Steers that wait for its responder.
@@ -106,12 +106,12 @@ pub(super) enum Phase {
     Running(Box<Running>),
     /// Its execution was dropped while a `turn.steered` was being written: that is finished first.
     Closing {
-        write: Write,
+        write: Box<Write>,
         steer: NewSteer,
         ending: Ending,
     },
     /// Its outcome is being written.
-    Recording { write: Write, ending: Ending },
+    Recording { write: Box<Write>, ending: Ending },
 }
 
 /// The one write that is under way.
@@ -131,11 +131,12 @@ pub(super) enum Stage {
 }
 
 impl Write {
-    pub(super) fn of(entry: Entry) -> Self {
-        Self {
+    /// Boxed, or every idle session would carry the room for it.
+    pub(super) fn of(entry: Entry) -> Box<Self> {
+        Box::new(Self {
             entry,
             stage: Stage::Appending,
-        }
+        })
     }
 }
 
@@ -153,7 +154,7 @@ pub(super) struct Running {
     /// Steers it took, not yet being written, in the order it took them.
     pub(super) taken: VecDeque<NewSteer>,
     /// The steer that is being written.
-    pub(super) writing: Option<(NewSteer, Write)>,
+    pub(super) writing: Option<(NewSteer, Box<Write>)>,
 }
 
 impl Running {
@@ -185,14 +186,18 @@ pub(super) struct Canceled {
     pub(super) reason: Option<Arc<str>>,
 }
 
+/// A reply as it is going to be recorded.
+#[derive(Debug)]
+pub(super) struct Completed {
+    pub(super) text: Arc<str>,
+    pub(super) metadata: Metadata,
+    pub(super) run: Option<RunResult>,
+}
+
 /// How a turn is going to end.
 #[derive(Debug)]
 pub(super) enum Ending {
-    Completed {
-        text: Arc<str>,
-        metadata: Metadata,
-        run: Option<RunResult>,
-    },
+    Completed(Box<Completed>),
     Failed(ResponderError),
     /// Canceled, and whether a responder was answering.
     Canceled {
@@ -207,7 +212,7 @@ impl Ending {
     /// Why steers that were not recorded are refused by it.
     pub(super) fn steer_refused(&self) -> SteerRefused {
         match self {
-            Self::Completed { .. } => SteerRefused::ReplyIn,
+            Self::Completed(_) => SteerRefused::ReplyIn,
             Self::Failed(_) => SteerRefused::Ended,
             Self::Canceled { .. } => SteerRefused::Canceled,
             Self::Interrupted(why) => unwritten_steer_refused(why),
@@ -239,7 +244,7 @@ impl Phase {
             Self::Accepting { write, .. }
             | Self::Closing { write, .. }
             | Self::Recording { write, .. } => Some(write),
-            Self::Running(running) => running.writing.as_mut().map(|(_, write)| write),
+            Self::Running(running) => running.writing.as_mut().map(|(_, write)| &mut **write),
         }
     }
 }

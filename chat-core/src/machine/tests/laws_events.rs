@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
-use super::{completions::Luck, model, stage::At, world::World};
+use super::{
+    completions::Luck,
+    model,
+    stage::At,
+    world::{Blow, World, turn},
+};
 use crate::{
-    ApprovalRequest, Decision, Reply, ResponderError, ResponderEvent, Timestamp, ToolCallRef,
-    ToolOutcome, TraceKind, TraceNode, TraceStatus, TraceTree, Usage,
+    ApprovalRequest, ChatEvent, Decision, Output, Reply, ResponderError, ResponderEvent, Timestamp,
+    ToolCallRef, ToolOutcome, TraceKind, TraceNode, TraceStatus, TraceTree, Usage,
 };
 
 pub(super) fn request(id: &str) -> ResponderEvent {
@@ -102,7 +107,7 @@ fn closed(ms: u32) -> [String; 6] {
 /// C3: on every path what is open is closed in one order, and `turn-end` is last.
 #[test]
 fn events_c3_what_is_left_open_is_closed_in_order_before_the_end_on_every_path() {
-    let ends: [(&str, fn(&mut World)); 5] = [
+    let ends: [(&str, Blow); 5] = [
         ("canceled", |world| world.cancel("t1", "enough")),
         ("failed", |world| {
             world.replied(Err(ResponderError::new("it broke")));
@@ -218,4 +223,19 @@ fn events_every_kind_is_numbered_and_shown_but_usage() {
             "emit t1 7 step-retry",
         ]
     );
+}
+
+/// Whoever shows many events takes them one behind the other, and nothing else, and no other turn's.
+#[test]
+fn events_of_one_turn_can_be_taken_without_looking_at_what_else_is_to_do() {
+    let (mut world, now) = (At::Running.world(), Timestamp::UNIX_EPOCH);
+    let (t1, t2) = (world.newest(), turn("t2"));
+    let said = ["a", "b"].map(ResponderEvent::text);
+    world.machine.handle_events(now, &t1, said);
+    assert_eq!(world.machine.poll_event(&t2), None);
+    let taken: Vec<_> = std::iter::from_fn(|| world.machine.poll_event(&t1)).collect();
+    assert_eq!(taken.iter().map(ChatEvent::seq).collect::<Vec<_>>(), [1, 2]);
+    world.machine.cancel(now, &t1, None);
+    assert_eq!(world.machine.poll_event(&t1), None, "a signal is no event");
+    assert!(matches!(world.machine.poll_output(), Some(Output::Signal(of)) if of == t1));
 }

@@ -5,7 +5,7 @@ use super::{
     laws_events::{half_done, request, used},
     model,
     stage::At,
-    world::{World, turn},
+    world::{Blow, World, turn},
 };
 use crate::{
     AnswerError, ApprovalId, Decision, Metadata, Reply, ResponderError, ResponderEvent, Usage,
@@ -123,7 +123,7 @@ fn r2_once_all_is_in_what_is_pending_is_withdrawn() {
 /// C61: two requests never share an id, or a person would answer one and mean the other.
 #[test]
 fn r2_a_second_request_of_the_same_id_fails_the_turn() {
-    let used_before: [fn(&mut World); 3] = [
+    let used_before: [Blow; 3] = [
         |_| {},
         |world| world.answer("t1", "a1", Decision::Approve).unwrap(),
         |world| {
@@ -153,7 +153,7 @@ fn r2_a_second_request_of_the_same_id_fails_the_turn() {
 
 #[test]
 fn t12_usage_known_so_far_is_kept_and_unknown_is_absent() {
-    let ends: [fn(&mut World); 3] = [
+    let ends: [Blow; 3] = [
         |world| world.cancel("t1", "enough"),
         |world| {
             world.replied(Err(ResponderError::new("it broke")));

@@ -4,7 +4,7 @@ use super::{
     completions::{Luck, Write},
     model,
     stage::At,
-    world::{World, turn},
+    world::{Blow, World, turn},
 };
 use crate::{Message, Reply, ResponderError, SteerId, SteerRefused, TurnStatus};
 
@@ -208,7 +208,7 @@ fn t8_c1_a_steer_that_was_taken_and_not_written_fails_the_turn() {
 /// C1: steers that were taken and wait behind another are handed back where the turn ends under them.
 #[test]
 fn t8_c1_what_waits_to_be_written_is_handed_back_where_the_turn_ends() {
-    let ends: [(&str, fn(&mut World)); 3] = [
+    let ends: [(&str, Blow); 3] = [
         ("the turn was canceled", |world| {
             world.cancel("t1", "enough")
         }),

@@ -261,3 +261,10 @@ fn t2_c2_queued_turns_survive_whatever_ends_the_one_before() {
         model::check(&world);
     }
 }
+
+/// An idle session costs memory only, and little of it: 100,000 of them are 100,000 small values.
+#[test]
+fn an_idle_machine_is_small() {
+    let bytes = size_of::<crate::SessionMachine>();
+    assert!(bytes <= 512, "{bytes}");
+}

@@ -37,7 +37,7 @@ pub(super) struct World {
 #[derive(Debug, Clone)]
 pub(super) enum Ask {
     Acquire { from: Seq, given_up: bool },
-    Append { entry: Entry, last: bool },
+    Append { entry: Box<Entry>, last: bool },
     Recover { from: Seq },
 }
 
@@ -67,8 +67,12 @@ impl Execution {
     }
 }
 
+/// Something done to a world.
+pub(super) type Blow = fn(&mut World);
+
 /// One thing that happened.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a history is short")]
 pub(super) enum Fact {
     Sent {
         turn: TurnId,
@@ -212,7 +216,7 @@ impl World {
                 assert_eq!(entry.seq(), self.next_seq(), "not the next place");
                 self.writing = Some(entry.id().clone());
                 self.ask(Ask::Append {
-                    entry: (**entry).clone(),
+                    entry: entry.clone(),
                     last: *last,
                 });
             }
@@ -276,9 +280,9 @@ impl World {
         self.facts.push(Fact::Did(what.to_owned()));
     }
 
-    pub(super) fn land(&mut self, entry: Entry) {
+    pub(super) fn land(&mut self, entry: Box<Entry>) {
         self.facts.push(Fact::Journaled(entry.seq()));
-        self.journal.push(entry);
+        self.journal.push(*entry);
     }
 
     pub(super) fn lose(&mut self) {
