@@ -10,8 +10,8 @@ use std::{
 };
 
 use chat_core::{
-    ContextPolicy, Entry, Output, Responder, Seq, SessionId, SessionMachine, Start, SteerError,
-    SteerId, Store, Timestamp, Transcript, TurnError, TurnId, TurnReply,
+    ChatEvent, ContextPolicy, Entry, Output, Responder, Seq, SessionId, SessionMachine, Start,
+    SteerError, SteerId, Store, Timestamp, Transcript, TurnError, TurnId, TurnReply,
 };
 use tokio::{
     runtime::Handle,
@@ -27,6 +27,9 @@ use crate::{
     events::Log,
     execution::{self, Inbox, Request},
 };
+
+/// What became of a steer.
+pub(crate) type SteerResult = Result<(), SteerError>;
 
 /// What a turn's handles read and wait for.
 #[derive(Debug)]
@@ -73,7 +76,7 @@ pub(crate) struct Locked {
     pub(crate) machine: SessionMachine,
     /// The turns that have not settled.
     turns: BTreeMap<TurnId, Arc<TurnState>>,
-    steers: BTreeMap<SteerId, oneshot::Sender<Result<(), SteerError>>>,
+    steers: BTreeMap<SteerId, oneshot::Sender<SteerResult>>,
     next_steer: u64,
     /// What the driver is to do, in order.
     pub(crate) commands: VecDeque<Command>,
@@ -108,10 +111,7 @@ struct After {
     start: Option<(Box<Start>, CancellationToken, Arc<Inbox>)>,
     drive: Option<Drive>,
     wakers: Vec<Waker>,
-    steered: Vec<(
-        oneshot::Sender<Result<(), SteerError>>,
-        Result<(), SteerError>,
-    )>,
+    steered: Vec<(oneshot::Sender<SteerResult>, SteerResult)>,
     /// Where no handle is left, errors of the caller's own are dropped with them.
     settled: Vec<Arc<TurnState>>,
 }
@@ -189,7 +189,7 @@ impl Shared {
         self: &Arc<Self>,
         turn: Option<&TurnId>,
         input: Arc<str>,
-    ) -> oneshot::Receiver<Result<(), SteerError>> {
+    ) -> oneshot::Receiver<SteerResult> {
         let entry_id = self.unique();
         let (sender, receiver) = oneshot::channel();
         let mut after = After::default();
@@ -323,11 +323,7 @@ impl Locked {
     fn drain(&mut self, after: &mut After) {
         while let Some(output) = self.machine.poll_output() {
             match output {
-                Output::Emit { turn, event } => {
-                    if let Some(state) = self.turns.get(&turn) {
-                        after.wakers.extend(state.log.lock().push(event));
-                    }
-                }
+                Output::Emit { turn, event } => self.show(after, &turn, event),
                 Output::Accepted { turn, result } => {
                     if let Some(state) = self.turns.get(&turn) {
                         after.wakers.extend(state.accepted.give(result));
@@ -388,6 +384,20 @@ impl Locked {
                 Output::Recover { from } => self.command(after, Command::Recover { from }),
             }
         }
+    }
+
+    /// Adds an event to its turn's log, and those right behind it: many deltas cost one lock and one wake.
+    fn show(&mut self, after: &mut After, turn: &TurnId, event: ChatEvent) {
+        let Some(state) = self.turns.get(turn) else {
+            return;
+        };
+        let mut reading = state.log.lock();
+        let mut waker = reading.push(event);
+        while let Some(event) = self.machine.poll_event(turn) {
+            let next = reading.push(event);
+            waker = waker.or(next);
+        }
+        after.wakers.extend(waker);
     }
 
     fn running(&self, turn: &TurnId) -> Option<&Running> {
