@@ -47,10 +47,7 @@ pub(crate) async fn converse(
 /// The next line with anything on it; `None` at the end.
 async fn next_input(desk: &mut Desk) -> Result<Option<String>, Problem> {
     loop {
-        if desk.someone_is_here {
-            desk.ask(">");
-        }
-        match desk.keyboard().line().await {
+        match prompted(desk).await {
             Some(Ok(line)) if line.trim().is_empty() => {}
             Some(Ok(line)) => return Ok(Some(line)),
             Some(Err(error)) => {
@@ -60,6 +57,23 @@ async fn next_input(desk: &mut Desk) -> Result<Option<String>, Problem> {
                 );
             }
             None => return Ok(None),
+        }
+    }
+}
+
+/// The next line. One that was typed while a reply was written is shown behind its prompt, where nobody types it now.
+async fn prompted(desk: &mut Desk) -> Option<Result<String, std::io::Error>> {
+    if !desk.someone_is_here {
+        return desk.keyboard().line().await;
+    }
+    match desk.keyboard().ahead() {
+        Some(line) => {
+            desk.note(&format!("> {}", line.as_deref().unwrap_or_default()));
+            Some(line)
+        }
+        None => {
+            desk.ask(">");
+            desk.keyboard().line().await
         }
     }
 }

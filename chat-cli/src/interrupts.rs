@@ -1,7 +1,10 @@
 //! Ctrl-C: the first one cancels the turn that runs, one more quits at once. Its own task, so that a reader who takes no more
 //! of standard output holds nothing up.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    io::{IsTerminal as _, Write as _},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use chat_runtime::Turn;
 
@@ -28,8 +31,7 @@ impl Interrupts {
                 let turn = aimed.lock().take();
                 match turn {
                     Some(turn) => turn.cancel("canceled with Ctrl-C"),
-                    // A turn whose end is not written yet stands in the journal as interrupted, and can be retried.
-                    None => std::process::exit(Exit::Canceled.code().into()),
+                    None => quit(),
                 }
             }
         });
@@ -46,6 +48,16 @@ impl Interrupts {
         // Nothing that can panic runs under this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A turn whose end is not written yet stands in the journal as interrupted, and can be retried.
+fn quit() -> ! {
+    let mut notes = std::io::stderr();
+    if notes.is_terminal() {
+        // The shell's prompt does not belong behind ours.
+        let _ = writeln!(notes);
+    }
+    std::process::exit(Exit::Canceled.code().into())
 }
 
 /// Keeps Ctrl-C aimed at a turn.

@@ -37,8 +37,13 @@ impl Keyboard {
         self.0.recv().await
     }
 
-    /// Forgets what was read before a question was asked: it is no answer to it.
+    /// A line that was typed before it was asked for.
+    pub(crate) fn ahead(&mut self) -> Option<Result<String, Error>> {
+        self.0.try_recv().ok()
+    }
+
+    /// Forgets what was typed before a question was asked: it is no answer to it.
     pub(crate) fn forget_ahead(&mut self) {
-        while self.0.try_recv().is_ok() {}
+        while self.ahead().is_some() {}
     }
 }

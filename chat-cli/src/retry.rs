@@ -82,7 +82,7 @@ mod tests {
             let json = format!(
                 r#"{{"v":1,"seq":{seq},"id":"e{seq}","at":"2020-01-31T09:30:00.000Z",{entry}}}"#
             );
-            transcript.apply(&Entry::decode(&*json).unwrap());
+            transcript.apply(&Entry::decode(&json).unwrap());
         }
         transcript.turns()
     }

@@ -227,7 +227,7 @@ fn heading(turn: &TurnRecord) -> String {
         .as_ref()
         .filter(|reason| reason.as_str() != "stop")
     {
-        add(&format!("stopped by {reason}"));
+        add(&format!("stopped: {reason}"));
     }
     heading
 }

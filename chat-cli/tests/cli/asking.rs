@@ -138,14 +138,7 @@ async fn c_a_session_goes_on_by_its_id_or_the_beginning_of_it() {
     let session = home.only_session().await;
     let begun = &session.as_str()[..20];
     for (input, named) in [("And now?", session.as_str()), ("And then?", begun)] {
-        let asked = home.run([
-            "ask",
-            input,
-            "--session",
-            named,
-            "--base-url",
-            &url,
-        ]);
+        let asked = home.run(["ask", input, "--session", named, "--base-url", &url]);
         let answered = async {
             let exchange = within(server.next()).await;
             let body = exchange.json();

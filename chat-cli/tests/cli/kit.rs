@@ -128,7 +128,8 @@ pub(crate) async fn says(stdout: &mut ChildStdout, text: &str) {
     assert_eq!(String::from_utf8(said).unwrap(), text);
 }
 
-/// Sends a signal, by its name and the child's own id.
+/// Sends a signal to a child, by its name and the child's own id.
+#[cfg(unix)]
 pub(crate) async fn signal(child: &Child, name: &str) {
     let pid = child.id().expect("it runs").to_string();
     let sent = Command::new("kill")

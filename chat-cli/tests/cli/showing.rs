@@ -25,7 +25,7 @@ async fn write(home: &Home, session: &str, bodies: &[&str]) {
         let (minute, second) = (30 + seq / 2, 10 * (seq % 2));
         let at = format!("2020-01-31T09:{minute}:{second:02}.250Z");
         let json = format!(r#"{{"v":1,"seq":{seq},"id":"e{seq}","at":"{at}",{body}}}"#);
-        Entry::decode(&*json).unwrap()
+        Entry::decode(&json).unwrap()
     });
     let store = FileStore::open(home.store()).unwrap();
     let session = SessionId::parse(session).unwrap();
