@@ -27,9 +27,9 @@ pub(crate) fn run(workspace: &Workspace, question: Option<&str>) -> Result<()> {
     if !is_set("OPENAI_BASE_URL") && !is_set("OPENAI_API_KEY") {
         return with_local_model(workspace, question);
     }
-    build_chat(workspace)?;
     Conversation {
         workspace,
+        chat: build_chat(workspace)?,
         server: None,
     }
     .hold(question)
@@ -43,17 +43,23 @@ pub(crate) fn once(workspace: &Workspace) -> Result<()> {
 fn with_local_model(workspace: &Workspace, question: &str) -> Result<()> {
     let model = LocalModel::fetch(&directory(workspace))?;
     // Before the server, which would wait for it.
-    build_chat(workspace)?;
+    let chat = build_chat(workspace)?;
     let server = start_server(workspace, &model)?;
     Conversation {
         workspace,
+        chat,
         server: Some(&server),
     }
     .hold(question)
 }
 
-fn build_chat(workspace: &Workspace) -> Result<()> {
-    process::run(&mut workspace.cargo(&["build", "--package", "chat-cli"]))
+/// The `chat` command, built; cargo says where.
+fn build_chat(workspace: &Workspace) -> Result<PathBuf> {
+    let mut build = workspace.cargo(&["build", "--package", "chat-cli"]);
+    build
+        .arg("--message-format=json-render-diagnostics")
+        .stderr(Stdio::inherit());
+    executable(&process::stdout(&mut build)?, "chat").context("cargo built no `chat`")
 }
 
 /// Our own model's server alone, until Ctrl-C or the end of standard input. The one line on stdout is its base URL.
@@ -80,6 +86,8 @@ fn directory(workspace: &Workspace) -> PathBuf {
 
 struct Conversation<'a> {
     workspace: &'a Workspace,
+    /// The command.
+    chat: PathBuf,
     /// `None`: the one that the environment names to `chat`.
     server: Option<&'a Server>,
 }
@@ -118,15 +126,7 @@ impl Conversation<'_> {
     }
 
     fn chat(&self, args: &[&str]) -> Command {
-        let mut command = self.workspace.cargo(&[
-            "run",
-            "--quiet",
-            "--package",
-            "chat-cli",
-            "--bin",
-            "chat",
-            "--",
-        ]);
+        let mut command = Command::new(&self.chat);
         let (subcommand, rest) = args.split_at(1);
         command
             .args(subcommand)
@@ -157,6 +157,15 @@ impl Conversation<'_> {
     }
 }
 
+/// The program of this name among cargo's messages, one JSON object a line.
+fn executable(messages: &str, name: &str) -> Option<PathBuf> {
+    let messages = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut built = messages.filter(|message| message["target"]["name"] == name);
+    built.find_map(|message| message["executable"].as_str().map(PathBuf::from))
+}
+
 /// The first line's id: `chat sessions` begins with the newest activity.
 fn newest_session(lines: &str) -> Result<String> {
     let first = lines
@@ -174,6 +183,16 @@ fn newest_session(lines: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cargo_says_where_the_program_is() {
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"chat"},"executable":null}
+{"reason":"compiler-artifact","target":{"name":"other"},"executable":"/t/other"}
+{"reason":"compiler-artifact","target":{"name":"chat"},"executable":"/t/chat"}
+{"reason":"build-finished","success":true}"#;
+        assert_eq!(executable(messages, "chat"), Some("/t/chat".into()));
+        assert_eq!(executable(messages, "another"), None);
+    }
 
     #[test]
     fn the_newest_session_is_the_first_line() {
