@@ -1,4 +1,5 @@
 //! The suite itself: against the store in memory, and against one that breaks a law.
+#![allow(clippy::unwrap_used, reason = "a test panics where it is wrong")]
 
 use chat_conformance::{StoreFactory, Verdict, run_store_laws, store_law_names};
 use chat_core::{

@@ -15,13 +15,10 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::{
     blocking::blocking,
-    journal::Tail,
     name::Paths,
     system::{self, Access, Existing},
+    tail::Tail,
 };
-
-/// One session as this store knows it. Its lock is the queue: tokio's mutex is first come, first served.
-type Session = Arc<tokio::sync::Mutex<Option<Tail>>>;
 
 /// The front of a session's queue in this store, and what the store remembers of the journal.
 pub(crate) type Front = OwnedMutexGuard<Option<Tail>>;
@@ -35,45 +32,65 @@ pub(crate) struct Sessions {
     sessions: Mutex<HashMap<SessionId, Session>>,
 }
 
-impl Sessions {
-    /// Waits for the front of a session's queue. Dropping the future gives up the place.
-    pub(crate) async fn queue(&self, session: &SessionId) -> Front {
-        let session = self.entry(session);
-        session.lock_owned().await
+/// One session as this store knows it.
+#[derive(Debug, Clone, Default)]
+struct Session {
+    /// The queue for the hold: tokio's mutex is first come, first served.
+    queue: Arc<tokio::sync::Mutex<Option<Tail>>>,
+    interest: Interest,
+}
+
+/// Kept by everyone who waits for the hold or has it, so that a delete is refused (law S7). It is dropped with the future or
+/// writer in the caller's hand, while the work behind those may take a moment more to let go of the queue.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Interest(Arc<()>);
+
+impl Session {
+    /// Whether only the map has it.
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.queue) == 1 && !self.is_wanted()
     }
 
-    /// The front of a queue that nobody of this store is in; `None` where someone is.
-    pub(crate) fn alone(&self, session: &SessionId) -> Option<Front> {
-        self.entry(session).try_lock_owned().ok()
+    fn is_wanted(&self) -> bool {
+        Arc::strong_count(&self.interest.0) > 1
+    }
+}
+
+impl Sessions {
+    /// Takes a place in a session's queue and waits for its front. Dropping the future gives up the place.
+    pub(crate) async fn queue(&self, session: &SessionId) -> (Front, Interest) {
+        let Session { queue, interest } = self.known(session, Session::clone);
+        (queue.lock_owned().await, interest)
+    }
+
+    /// Waits for the front of a queue that nobody of this store wants; `None` where someone does.
+    pub(crate) async fn queue_unwanted(&self, session: &SessionId) -> Option<Front> {
+        let queue = self.known(session, |known| {
+            (!known.is_wanted()).then(|| known.queue.clone())
+        })?;
+        Some(queue.lock_owned().await)
     }
 
     /// Where a journal was last known to end, unless its holder is at it.
     pub(crate) fn tail(&self, session: &SessionId) -> Option<Tail> {
-        let session = self.lock().get(session)?.clone();
-        session.try_lock().ok()?.clone()
+        let queue = self.lock().get(session)?.queue.clone();
+        queue.try_lock().ok()?.clone()
     }
 
-    /// Forgets a session that is not there, unless someone still waits to be told so.
+    /// Forgets a session that is not there or can't be held, unless someone else still waits to be told so.
     pub(crate) fn forget(&self, session: &SessionId) {
         let mut sessions = self.lock();
-        if sessions
-            .get(session)
-            .is_some_and(|session| Arc::strong_count(session) == 1)
-        {
+        if sessions.get(session).is_some_and(Session::is_idle) {
             sessions.remove(session);
         }
     }
 
-    fn entry(&self, session: &SessionId) -> Session {
+    fn known<T>(&self, session: &SessionId, look: impl FnOnce(&Session) -> T) -> T {
         let mut sessions = self.lock();
-        if let Some(known) = sessions.get(session) {
-            return known.clone();
+        if sessions.len() >= REMEMBERED && !sessions.contains_key(session) {
+            sessions.retain(|_, session| !session.is_idle());
         }
-        if sessions.len() >= REMEMBERED {
-            // A count of one is the map's own: nobody holds or waits.
-            sessions.retain(|_, session| Arc::strong_count(session) > 1);
-        }
-        sessions.entry(session.clone()).or_default().clone()
+        look(sessions.entry(session.clone()).or_default())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Session>> {

@@ -7,62 +7,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use chat_core::{
-    Appended, Durability, Entry, EntryId, Place, Seq, SessionId, StoreError, TornTail,
-};
+use chat_core::{Appended, Durability, Entry, Place, Seq, SessionId, StoreError, TornTail};
 
 use crate::{
     hold::Hold,
-    line::{MAX_LINE, seal, unseal},
+    line::{MAX_LINE, seal},
     lines::{At, Span},
     name::Paths,
     scan::{Position, Scan, Step},
-    system::{self, Access, Existing, FileId},
+    system::{self, Access, Existing},
+    tail::{Tail, read_span},
 };
-
-/// The last entry of a journal that this store made durable or found so. While it is still there, nothing before it has to be
-/// read again: a turn in a long session costs what one in a short session does.
-#[derive(Debug, Clone)]
-pub(crate) struct Tail {
-    file: FileId,
-    last: Span,
-    last_id: EntryId,
-    next: Seq,
-}
-
-impl Tail {
-    /// Where reading can go on, if the last entry is still where it was.
-    pub(crate) fn resume(&self, file: &File) -> Option<Position> {
-        let is_there = || -> io::Result<bool> {
-            if system::file_id(file)? != self.file || file.metadata()?.len() < self.last.end {
-                return Ok(false);
-            }
-            let line = read_span(file, self.last)?;
-            Ok(line.strip_suffix(b"\n").is_some_and(|line| {
-                unseal(line).is_ok_and(|entry| {
-                    entry.seq().next() == self.next && *entry.id() == self.last_id
-                })
-            }))
-        };
-        // What can't be read here is read from the start, where the error is told properly.
-        is_there().unwrap_or(false).then_some(Position {
-            offset: self.last.end,
-            next: self.next,
-        })
-    }
-
-    pub(crate) fn next(&self) -> Seq {
-        self.next
-    }
-}
-
-fn read_span(file: &File, span: Span) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    At::new(file, span.start)
-        .take(span.len())
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
 
 /// A journal's file, open for writing.
 #[derive(Debug)]
@@ -111,45 +66,38 @@ impl Journal {
     /// May be killed at any point and done again: a tail is copied before it is cut, and a last entry is rewritten as it is.
     pub(crate) fn catch_up(&self, known: Option<&Tail>, from: Seq) -> Result<Caught, StoreError> {
         let file = system::file_id(&self.file).map_err(|error| self.io("look at", error))?;
-        let resume = known.and_then(|known| Some((known, known.resume(&self.file)?)));
-        let start = match resume {
-            Some((known, position)) if from >= known.next => position,
-            Some(_) | None => Position::START,
-        };
-        let mut last = resume.map(|(known, _)| (known.last, known.last_id.clone()));
-        let mut next = start.next;
+        let known = known.filter(|known| known.is_there(&self.file));
+        let start = known.map_or(Position::START, |known| known.position(from));
+        let mut tail = known.cloned();
         let (mut entries, mut torn) = (Vec::new(), None);
 
         let mut scan = Scan::new(&self.file, &self.session, self.path.clone(), start);
         loop {
             match scan.step()? {
                 Step::Entry(entry, span) => {
-                    last = Some((span, entry.id().clone()));
-                    next = entry.seq().next();
+                    match &mut tail {
+                        None => tail = Some(Tail::new(file, &entry, span)),
+                        Some(tail) if entry.seq() == tail.next => tail.push(&entry, span),
+                        // Read again for the caller.
+                        Some(_) => {}
+                    }
                     if entry.seq() >= from {
                         entries.push(entry);
                     }
                 }
                 Step::Torn(span) => {
-                    torn = Some(self.set_aside(span, next)?);
+                    torn = Some(self.set_aside(span, scan.next())?);
                     break;
                 }
                 Step::End => break,
             }
         }
-        let (last, last_id) =
-            last.expect("a scan that ends well has seen an entry, or began behind one");
-        let durable = resume.map_or(0, |(known, _)| known.last.end);
-        if last.end > durable {
-            self.make_sure(last)?;
+        let tail = tail.expect("a scan that ends well has seen an entry, or began behind one");
+        if known.is_none_or(|known| known.last.end < tail.last.end) {
+            self.make_sure(tail.last)?;
         }
         Ok(Caught {
-            tail: Tail {
-                file,
-                last,
-                last_id,
-                next,
-            },
+            tail,
             entries,
             torn,
         })
@@ -258,12 +206,14 @@ impl Journal {
         {
             return Appended::Unknown(self.io("sync", error));
         }
-        tail.last = Span {
-            start: tail.last.end,
-            end: tail.last.end + line.len() as u64,
-        };
-        tail.last_id = entry.id().clone();
-        tail.next = entry.seq().next();
+        let (start, len) = (tail.last.end, line.len() as u64);
+        tail.push(
+            entry,
+            Span {
+                start,
+                end: start + len,
+            },
+        );
         Appended::Written
     }
 

@@ -12,11 +12,11 @@ use futures_util::{
 use crate::{
     blocking::blocking,
     hold,
-    journal::Tail,
     lines::Span,
     name::Paths,
     scan::{Position, Scan, Step},
     system::{self, Access},
+    tail::Tail,
 };
 
 /// A batch ends with the entry that reaches either.
@@ -71,10 +71,9 @@ impl Request {
         let Some(file) = system::open(&path, Access::Read)? else {
             return Err(StoreError::Missing { session });
         };
-        let resume = known
-            .filter(|known| from >= known.next())
-            .and_then(|known| known.resume(&file));
-        let scan = scan(&file, &session, &paths, resume.unwrap_or(Position::START))?;
+        let known = known.filter(|known| known.is_there(&file));
+        let start = known.map_or(Position::START, |known| known.position(from));
+        let scan = scan(&file, &session, &paths, start)?;
         Ok(Box::new(Reading {
             session,
             paths,

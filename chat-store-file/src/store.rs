@@ -193,7 +193,7 @@ impl Store for FileStore {
     ) -> BoxFuture<'static, Result<Acquired, StoreError>> {
         let (session, paths, inner) = (session.clone(), self.paths(session), self.inner.clone());
         Box::pin(async move {
-            let front = inner.sessions.queue(&session).await;
+            let (front, interest) = inner.sessions.queue(&session).await;
             let durability = inner.durability;
             let open = {
                 let (session, paths) = (session.clone(), paths.clone());
@@ -209,19 +209,32 @@ impl Store for FileStore {
                         entries,
                         torn,
                     } = journal.catch_up(front.as_ref(), from)?;
-                    let held = Held::new(journal, hold, tail, front, paths, session);
+                    let held = Held {
+                        journal,
+                        hold,
+                        tail,
+                        front,
+                        paths,
+                        session,
+                    };
+                    Ok((held, entries, torn))
+                }
+            };
+            match hold::acquire(paths, front, open).await {
+                Ok((held, entries, torn)) => {
+                    let writer = Box::new(FileWriter::new(held, interest));
                     Ok(Acquired {
-                        writer: Box::new(FileWriter::new(held)),
+                        writer,
                         entries,
                         torn,
                     })
                 }
-            };
-            let acquired = hold::acquire(paths, front, open).await;
-            if matches!(acquired, Err(StoreError::Missing { .. })) {
-                inner.sessions.forget(&session);
+                Err(error) => {
+                    drop(interest);
+                    inner.sessions.forget(&session);
+                    Err(error)
+                }
             }
-            acquired
         })
     }
 
@@ -233,7 +246,7 @@ impl Store for FileStore {
     fn delete(&self, session: &SessionId) -> BoxFuture<'static, Result<(), StoreError>> {
         let (session, paths, inner) = (session.clone(), self.paths(session), self.inner.clone());
         Box::pin(async move {
-            let Some(front) = inner.sessions.alone(&session) else {
+            let Some(front) = inner.sessions.queue_unwanted(&session).await else {
                 return Err(StoreError::Busy { session });
             };
             let remove = {

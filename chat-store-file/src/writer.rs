@@ -9,19 +9,20 @@ use tokio::{sync::Mutex, task::spawn_blocking};
 
 use crate::{
     blocking::{blocking, unfinished},
-    hold::{Front, Hold},
-    journal::{Caught, Journal, Tail},
+    hold::{Front, Hold, Interest},
+    journal::{Caught, Journal},
     name::Paths,
+    tail::Tail,
 };
 
 /// What a holder has. The fields are dropped in this order: the lock is free before this store's next in line looks at it.
 pub(crate) struct Held {
-    journal: Journal,
-    hold: Hold,
-    tail: Tail,
-    front: Front,
-    paths: Paths,
-    session: SessionId,
+    pub(crate) journal: Journal,
+    pub(crate) hold: Hold,
+    pub(crate) tail: Tail,
+    pub(crate) front: Front,
+    pub(crate) paths: Paths,
+    pub(crate) session: SessionId,
 }
 
 impl Drop for Held {
@@ -32,24 +33,6 @@ impl Drop for Held {
 }
 
 impl Held {
-    pub(crate) fn new(
-        journal: Journal,
-        hold: Hold,
-        tail: Tail,
-        front: Front,
-        paths: Paths,
-        session: SessionId,
-    ) -> Self {
-        Self {
-            journal,
-            hold,
-            tail,
-            front,
-            paths,
-            session,
-        }
-    }
-
     fn append(&mut self, entry: &Entry) -> Appended {
         if !self.hold.is_ours(&self.paths) {
             return Appended::Fenced;
@@ -79,15 +62,18 @@ pub(crate) struct FileWriter {
     session: SessionId,
     /// `None` once it is let go of. Locked by the blocking work that is under way, which a dropped future leaves alone.
     held: Arc<Mutex<Option<Held>>>,
+    /// `None` once it is let go of.
+    interest: Option<Interest>,
     /// Whether only `recover` may come next.
     unknown: bool,
 }
 
 impl FileWriter {
-    pub(crate) fn new(held: Held) -> Self {
+    pub(crate) fn new(held: Held, interest: Interest) -> Self {
         Self {
             session: held.session.clone(),
             held: Arc::new(Mutex::new(Some(held))),
+            interest: Some(interest),
             unknown: false,
         }
     }
@@ -114,6 +100,7 @@ impl FileWriter {
                 // Not by the work itself: where nobody took the answer, recovery needs the hold.
                 if let (Appended::Written, Release::WithWritten) = (&answer, release) {
                     *held = None;
+                    self.interest = None;
                 }
                 answer
             }

@@ -1,4 +1,5 @@
 //! S3: what a crash leaves is set aside, and anything else that is wrong is an error that names its place.
+#![allow(clippy::unwrap_used, reason = "a test panics where it is wrong")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What is in the folder: names, modes, links, leftovers (laws S4, S6, S7). Unix, where modes and links are.
+#![allow(clippy::unwrap_used, reason = "a test panics where it is wrong")]
 #![cfg(unix)]
 
 mod common;

@@ -1,4 +1,5 @@
 //! The suite of laws, against the file store as it is set up by default and in its weaker setting.
+#![allow(clippy::unwrap_used, reason = "a test panics where it is wrong")]
 
 use std::{
     path::PathBuf,

@@ -1,6 +1,6 @@
 //! What no real disk can be asked for: failed syncs, short writes, and being killed in the middle of a recovery.
 
-use chat_core::{EntryBody, Timestamp};
+use chat_core::{EntryBody, EntryId, Timestamp};
 
 use super::*;
 use crate::system::faults;
@@ -201,6 +201,21 @@ fn a_turn_in_a_long_journal_reads_what_one_in_a_short_one_does() {
         .catch_up(Some(&bench.tail), Seq(2001))
         .unwrap();
     assert!(faults::take_done().bytes_read < 1024);
+    let behind = bench
+        .journal
+        .catch_up(Some(&bench.tail), Seq(1995))
+        .unwrap();
+    assert_eq!(behind.entries.first().map(Entry::seq), Some(Seq(1995)));
+    assert_eq!(behind.entries.len(), 6);
+    assert!(faults::take_done().bytes_read < 2048, "a few turns behind");
+    for from in [0, 1, 1900, 1936, 1937, 1938] {
+        let caught = bench
+            .journal
+            .catch_up(Some(&bench.tail), Seq(from))
+            .unwrap();
+        assert_eq!(caught.entries.len() as u64, 2001 - from, "from {from}");
+    }
+    faults::take_done();
     assert!(matches!(bench.append(2001), Appended::Written));
     assert!(faults::take_done().bytes_read < 1024);
 }
@@ -265,7 +280,11 @@ fn s2_recovery_killed_in_the_middle_ends_the_same_when_done_again() {
         let caught = bench.recover().unwrap();
         assert_eq!(caught.torn.unwrap().set_aside.as_ref(), Some(&aside));
         assert_eq!(std::fs::read(&aside).unwrap(), tail);
-        assert_eq!(bench.torn_files(), [aside.clone()], "one tail, one file");
+        assert_eq!(
+            bench.torn_files(),
+            std::slice::from_ref(&aside),
+            "one tail, one file"
+        );
         assert_eq!(std::fs::read(&path).unwrap(), sound);
         assert_eq!(bench.recover().unwrap().torn, None);
     }

@@ -1,0 +1,96 @@
+//! What a store remembers of a journal between turns: where it ended. Believed only while the journal's last entry is still
+//! where it was.
+
+use std::{collections::VecDeque, fs::File, io, io::Read as _};
+
+use chat_core::{Entry, EntryId, Seq};
+
+use crate::{
+    line::unseal,
+    lines::{At, Span},
+    scan::Position,
+    system::{self, FileId},
+};
+
+/// How many of the last entries can be read without reading those before them: for a reader that is a few turns behind.
+const STARTS: usize = 64;
+
+/// The end of a journal that this store made durable or found so. While it is still there, nothing before it has to be read
+/// again: a turn in a long session costs what one in a short session does.
+#[derive(Debug, Clone)]
+pub(crate) struct Tail {
+    pub(crate) file: FileId,
+    pub(crate) last: Span,
+    last_id: EntryId,
+    pub(crate) next: Seq,
+    /// Where the last lines begin, `last` the last of them.
+    starts: VecDeque<u64>,
+}
+
+impl Tail {
+    /// The tail of a journal up to an entry.
+    pub(crate) fn new(file: FileId, entry: &Entry, last: Span) -> Self {
+        let (last_id, next) = (entry.id().clone(), entry.seq().next());
+        Self {
+            file,
+            last,
+            last_id,
+            next,
+            starts: VecDeque::from([last.start]),
+        }
+    }
+
+    /// Moves the end behind the next entry.
+    pub(crate) fn push(&mut self, entry: &Entry, last: Span) {
+        (self.last, self.last_id, self.next) = (last, entry.id().clone(), entry.seq().next());
+        if self.starts.len() == STARTS {
+            self.starts.pop_front();
+        }
+        self.starts.push_back(last.start);
+    }
+
+    /// Whether a file is still the journal's and its last entry still there.
+    pub(crate) fn is_there(&self, file: &File) -> bool {
+        let look = || -> io::Result<bool> {
+            if system::file_id(file)? != self.file || file.metadata()?.len() < self.last.end {
+                return Ok(false);
+            }
+            let line = read_span(file, self.last)?;
+            Ok(line.strip_suffix(b"\n").is_some_and(|line| {
+                unseal(line).is_ok_and(|entry| {
+                    entry.seq().next() == self.next && *entry.id() == self.last_id
+                })
+            }))
+        };
+        // What can't be read here is read from the start, where the error is told properly.
+        look().unwrap_or(false)
+    }
+
+    /// Where to begin reading the entries from a place on; nothing behind this end is left out.
+    pub(crate) fn position(&self, from: Seq) -> Position {
+        let Some(behind) = self.next.0.checked_sub(from.0).filter(|behind| *behind > 0) else {
+            return Position {
+                offset: self.last.end,
+                next: self.next,
+            };
+        };
+        let start = usize::try_from(behind)
+            .ok()
+            .and_then(|behind| self.starts.len().checked_sub(behind));
+        match start.and_then(|at| self.starts.get(at)) {
+            Some(offset) => Position {
+                offset: *offset,
+                next: from,
+            },
+            None => Position::START,
+        }
+    }
+}
+
+pub(crate) fn read_span(file: &File, span: Span) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    At::new(file, span.start)
+        .take(span.len())
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
