@@ -289,12 +289,16 @@ impl ResponderCall {
     /// Waits for input that is offered. Cancel-safe.
     ///
     /// # Panics
-    /// Where the execution's control is gone: nothing will be offered.
+    /// Where the execution is dropped before: nothing will be offered.
     pub async fn steer_offered(&mut self) -> SteerOffer {
-        self.steers
-            .recv()
+        self.next_steer()
             .await
             .expect("the execution is still there")
+    }
+
+    /// Waits for input that is offered; `None` once the execution is dropped. Cancel-safe.
+    pub async fn next_steer(&mut self) -> Option<SteerOffer> {
+        self.steers.recv().await
     }
 
     /// Waits for a person's answer to an approval request. Cancel-safe.
@@ -326,7 +330,7 @@ impl ResponderCall {
     /// Whether every part of the execution has been dropped.
     #[must_use]
     pub fn is_dropped(&self) -> bool {
-        self.alive.is_closed() || self.alive.sender_strong_count() == 0
+        self.alive.sender_strong_count() == 0
     }
 
     fn step(&self, step: Step<Result<ResponderEvent, ResponderError>>) {
