@@ -5,9 +5,15 @@
 mod kit;
 
 #[cfg(test)]
+mod blocking;
+#[cfg(test)]
 mod events;
 #[cfg(test)]
 mod r_responder;
+#[cfg(test)]
+mod races;
+#[cfg(test)]
+mod stress;
 #[cfg(test)]
 mod t11_unwritten;
 #[cfg(test)]
