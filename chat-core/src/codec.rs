@@ -5,7 +5,7 @@
 //! reads may stand there once only, and `null` is the same as none. Nothing is read here for its meaning: an entry that replay
 //! would ignore is as good as any.
 
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -268,10 +268,10 @@ fn not_ours(text: &str, error: serde_json::Error) -> DecodeError {
 }
 
 fn check_format(found: u32) -> Result<(), DecodeError> {
-    match found {
-        FORMAT => Ok(()),
-        found if found > FORMAT => Err(DecodeError::NewerFormat { found }),
-        found => Err(DecodeError::invalid(format!("there is no format {found}"))),
+    match found.cmp(&FORMAT) {
+        Ordering::Equal => Ok(()),
+        Ordering::Greater => Err(DecodeError::NewerFormat { found }),
+        Ordering::Less => Err(DecodeError::invalid(format!("there is no format {found}"))),
     }
 }
 
