@@ -2,6 +2,7 @@
 
 mod gate;
 mod gated_store;
+mod responder;
 mod scripted_model;
 mod scripted_responder;
 mod scripted_server;
@@ -9,6 +10,7 @@ mod store;
 
 pub use gate::{Fault, Gate, Op, Pause, Plan, Seen};
 pub use gated_store::GatedStore;
+pub use responder::{ResponderFactory, check_responder_law, responder_law_names};
 pub use scripted_model::{ModelCall, ModelScript, ScriptedModel};
 pub use scripted_responder::{Blocked, Place, ResponderCall, ResponderScript, ScriptedResponder, SteerOffer};
 pub use scripted_server::{Exchange, ScriptedServer};
