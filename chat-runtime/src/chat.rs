@@ -162,7 +162,8 @@ impl Chat {
     /// [`StoreError::Missing`] where there is none, [`StoreError::Damaged`] where its journal is wrong.
     pub async fn open_session(&self, id: &SessionId) -> Result<Session, ChatError> {
         let runtime = self.runtime()?;
-        if let Some(shared) = self.sessions().open.get(id).and_then(Weak::upgrade) {
+        let open = self.sessions().find(id);
+        if let Some(shared) = open.filter(|shared| !shared.is_gone()) {
             return Ok(Session { shared });
         }
         let mut transcript = Transcript::default();
@@ -190,7 +191,7 @@ impl Chat {
     /// [`StoreError::Busy`] while a turn is queued or running there in this process, [`StoreError::Missing`] where it is not
     /// there.
     pub async fn delete_session(&self, id: &SessionId) -> Result<(), StoreError> {
-        let shared = self.sessions().open.get(id).and_then(Weak::upgrade);
+        let shared = self.sessions().find(id);
         if shared.is_some_and(|shared| !shared.is_stopped()) {
             return Err(StoreError::Busy {
                 session: id.clone(),
@@ -263,7 +264,7 @@ impl Chat {
         fresh.tell(|machine, _| machine.handle_refreshed(&[], held));
         let now = self.0.services.environment.now();
         let mut sessions = self.sessions();
-        if let Some(shared) = sessions.open.get(id).and_then(Weak::upgrade) {
+        if let Some(shared) = sessions.find(id).filter(|shared| !shared.is_gone()) {
             return Session { shared };
         }
         sessions.sweep();
@@ -277,6 +278,10 @@ impl Chat {
 }
 
 impl Sessions {
+    fn find(&self, id: &SessionId) -> Option<Arc<Shared>> {
+        self.open.get(id).and_then(Weak::upgrade)
+    }
+
     /// Forgets sessions that are gone, each time there are twice as many as were left the last time.
     fn sweep(&mut self) {
         if self.open.len() >= 2 * self.swept.max(32) {

@@ -32,6 +32,7 @@ impl Drop for Guard {
             let mut locked = self.shared.lock();
             locked.commands.clear();
             locked.driving = false;
+            locked.gone = true;
         }
         self.shared.let_go.notify_waiters();
     }

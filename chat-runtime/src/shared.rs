@@ -82,6 +82,8 @@ pub(crate) struct Locked {
     pub(crate) commands: VecDeque<Command>,
     /// Whether there is a driver.
     pub(crate) driving: bool,
+    /// Whether the runtime that drove it is gone: nothing comes of this session any more.
+    pub(crate) gone: bool,
     execution: Option<Running>,
 }
 
@@ -141,6 +143,7 @@ impl Shared {
                 next_steer: 0,
                 commands: VecDeque::new(),
                 driving: false,
+                gone: false,
                 execution: None,
             }),
             work: Notify::new(),
@@ -222,6 +225,11 @@ impl Shared {
     pub(crate) fn is_stopped(&self) -> bool {
         let locked = self.lock();
         locked.machine.is_idle() && !locked.driving
+    }
+
+    /// Whether the runtime that drove it is gone, so that it is to be opened anew.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.lock().gone
     }
 
     /// Waits until no turn is under way and no hold is held.

@@ -9,6 +9,8 @@ mod blocking;
 #[cfg(test)]
 mod events;
 #[cfg(test)]
+mod memory;
+#[cfg(test)]
 mod r_responder;
 #[cfg(test)]
 mod races;

@@ -23,7 +23,7 @@ async fn r1_what_is_said_is_read_once_and_in_order() {
         let piece = format!("{piece},");
         expected.push_str(&piece);
         call.text(piece);
-        if expected.len() % 7 == 0 {
+        if expected.len().is_multiple_of(7) {
             idle().await;
         }
     }

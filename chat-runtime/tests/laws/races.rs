@@ -34,6 +34,9 @@ const MEDDLINGS: [Meddling; 5] = [
     Meddling::CancelThenLoseHold,
 ];
 
+/// Where the store's operations wait: before they are done, or with their answers.
+type Pauses = fn(Plan<'_>) -> Pause;
+
 type Steer = BoxFuture<'static, Result<(), SteerError>>;
 
 /// One turn on its way, and the point at which something comes in between.
@@ -112,7 +115,7 @@ impl Walk {
     }
 
     /// The whole way, and the end whichever way it comes to it.
-    async fn go(&mut self, plan: fn(Plan<'_>) -> Pause) {
+    async fn go(&mut self, plan: Pauses) {
         self.outcome = Some(Arc::new(plan(self.lab.gate.next(Op::AppendLast))));
         self.answer(plan).await;
         self.over().await;
@@ -125,7 +128,7 @@ impl Walk {
     }
 
     /// The way up to the outcome: `None` where the turn came to its end before.
-    async fn answer(&mut self, plan: fn(Plan<'_>) -> Pause) -> Option<()> {
+    async fn answer(&mut self, plan: Pauses) -> Option<()> {
         let gate = self.lab.gate.clone();
         let (accept, steered) = (plan(gate.nth(Op::Append, 1)), plan(gate.nth(Op::Append, 2)));
         let acquire = plan(gate.next(Op::Acquire));
@@ -245,7 +248,7 @@ async fn unless<T, U>(step: impl Future<Output = T>, over: impl Future<Output = 
     }
 }
 
-async fn walk(plan: fn(Plan<'_>) -> Pause, meddling: Meddling, at: usize, settle: bool) -> Walk {
+async fn walk(plan: Pauses, meddling: Meddling, at: usize, settle: bool) -> Walk {
     let lab = Lab::new().await;
     let turn = lab.session.send("hi");
     let mut walk = Walk {
@@ -264,7 +267,7 @@ async fn walk(plan: fn(Plan<'_>) -> Pause, meddling: Meddling, at: usize, settle
 
 #[tokio::test(start_paused = true)]
 async fn t5_t6_t8_t13_something_comes_in_at_every_point_and_there_is_one_outcome() {
-    let plans: [(&str, fn(Plan<'_>) -> Pause); 2] = [
+    let plans: [(&str, Pauses); 2] = [
         ("before", |plan| plan.pause()),
         ("behind", |plan| plan.pause_answer()),
     ];

@@ -3,14 +3,16 @@
 
 use std::{
     collections::BTreeMap,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use chat_core::{
-    Entry, EntryBody, MemoryStore, Reply, ResponderError, SessionId, Transcript, TurnError, TurnId,
-    TurnReply,
+    Control, Entry, EntryBody, Execution, MemoryStore, Reply, Responder, ResponderError, SessionId,
+    SteerRefused, Transcript, TurnError, TurnId, TurnReply, TurnRequest,
 };
 use chat_runtime::{Chat, responder_fn};
+use futures_core::future::BoxFuture;
 
 use crate::kit::{all, end, journal};
 
@@ -19,9 +21,39 @@ const LONG: Duration = Duration::from_millis(500);
 
 type Told = (SessionId, TurnId, Result<TurnReply, TurnError>);
 
-/// Answers after a few steps, and sometimes fails.
-fn moody() -> impl chat_core::Responder {
-    responder_fn(|request, out| async move {
+/// What was told of turns, and of steers by their inputs.
+#[derive(Default)]
+struct Report {
+    turns: Vec<Told>,
+    steers: Vec<(String, bool)>,
+}
+
+/// Answers after a few steps, and sometimes fails; takes some of what it is offered.
+struct Moody<R>(R);
+
+impl<R: Responder> Responder for Moody<R> {
+    fn respond(&self, request: TurnRequest) -> Execution {
+        self.0.respond(request).with_control(Arc::new(Takes))
+    }
+}
+
+struct Takes;
+
+impl Control for Takes {
+    fn steer(&self, _: Arc<str>) -> BoxFuture<'static, Result<(), SteerRefused>> {
+        Box::pin(async {
+            tokio::task::yield_now().await;
+            match fastrand::u8(0..3) {
+                0 => Err(SteerRefused::Responder("moody".into())),
+                1 => Ok(()),
+                _ => std::future::pending().await,
+            }
+        })
+    }
+}
+
+fn moody() -> impl Responder {
+    Moody(responder_fn(|request, out| async move {
         for piece in 0..fastrand::u32(0..8) {
             out.text(format!("{piece}"));
             if fastrand::bool() {
@@ -33,10 +65,17 @@ fn moody() -> impl chat_core::Responder {
             1 => panic!("very moody"),
             _ => Ok(Reply::text(request.input)),
         }
-    })
+    }))
 }
 
-async fn one_host(store: MemoryStore, sessions: Vec<SessionId>) -> Vec<Told> {
+impl Report {
+    fn add(&mut self, other: Self) {
+        self.turns.extend(other.turns);
+        self.steers.extend(other.steers);
+    }
+}
+
+async fn one_host(store: MemoryStore, sessions: Vec<SessionId>) -> Report {
     let chat = Chat::new(moody(), store);
     let tasks: Vec<_> = sessions
         .into_iter()
@@ -44,7 +83,7 @@ async fn one_host(store: MemoryStore, sessions: Vec<SessionId>) -> Vec<Told> {
             let chat = chat.clone();
             tokio::spawn(async move {
                 let session = chat.open_session(&id).await.unwrap();
-                let (mut told, began) = (Vec::new(), Instant::now());
+                let (mut told, began) = (Report::default(), Instant::now());
                 while began.elapsed() < LONG {
                     let mut turns: Vec<_> = (0..fastrand::usize(1..4))
                         .map(|_| session.send(format!("{}", fastrand::u64(..))))
@@ -56,7 +95,8 @@ async fn one_host(store: MemoryStore, sessions: Vec<SessionId>) -> Vec<Told> {
                     {
                         turns.push(session.retry(&last.id));
                     }
-                    let steer = session.steer("never taken");
+                    let input = format!("{}", fastrand::u64(..));
+                    let steer = session.steer(input.clone());
                     for turn in &turns {
                         if fastrand::bool() {
                             let turn = turn.clone();
@@ -68,23 +108,27 @@ async fn one_host(store: MemoryStore, sessions: Vec<SessionId>) -> Vec<Told> {
                             });
                         }
                     }
-                    assert_eq!(&*steer.await.unwrap_err().input, "never taken");
+                    let taken = steer.await;
+                    if let Err(refused) = &taken {
+                        assert_eq!(*refused.input, *input);
+                    }
+                    told.steers.push((input, taken.is_ok()));
                     for turn in turns {
                         let events = all(turn.events().unwrap()).await;
                         let result = turn.result().await;
                         let status = result.as_ref().err().map(TurnError::status);
                         let shown = end(&events).status;
                         assert_eq!(shown, status.unwrap_or(chat_core::TurnStatus::Completed));
-                        told.push((id.clone(), turn.id().clone(), result));
+                        told.turns.push((id.clone(), turn.id().clone(), result));
                     }
                 }
                 told
             })
         })
         .collect();
-    let mut told = Vec::new();
+    let mut told = Report::default();
     for task in tasks {
-        told.extend(task.await.unwrap());
+        told.add(task.await.unwrap());
     }
     chat.shutdown(Duration::ZERO).await;
     told
@@ -103,6 +147,7 @@ fn one_at_a_time(journal: &[Entry]) {
             | EntryBody::TurnCanceled { turn_id, .. } => {
                 assert_eq!(open.take(), Some(turn_id), "one outcome, of the open turn");
             }
+            EntryBody::TurnSteered { turn_id, .. } => assert_eq!(open, Some(turn_id)),
             other => panic!("nothing else happened: {other:?}"),
         }
     }
@@ -133,7 +178,7 @@ fn t5_whatever_happens_each_turn_has_one_outcome_and_it_is_the_one_in_the_journa
         move || runtime().block_on(one_host(store, sessions))
     });
     let mut told = first.block_on(one_host(store.clone(), sessions.clone()));
-    told.extend(elsewhere.join().unwrap());
+    told.add(elsewhere.join().unwrap());
 
     let mut transcripts = BTreeMap::new();
     for id in sessions {
@@ -144,7 +189,7 @@ fn t5_whatever_happens_each_turn_has_one_outcome_and_it_is_the_one_in_the_journa
         transcripts.insert(id, transcript);
     }
     let mut accepted = 0;
-    for (session, turn, result) in &told {
+    for (session, turn, result) in &told.turns {
         let record = transcripts[session].turn(turn);
         accepted += usize::from(record.is_some());
         match (result, record) {
@@ -159,5 +204,24 @@ fn t5_whatever_happens_each_turn_has_one_outcome_and_it_is_the_one_in_the_journa
     }
     let written: usize = transcripts.values().map(|known| known.turns().len()).sum();
     assert_eq!(accepted, written, "every turn in a journal was told of");
-    println!("{} turns, {written} of them accepted", told.len());
+    let mut steering: Vec<_> = transcripts
+        .values()
+        .flat_map(|known| known.turns().iter().cloned().collect::<Vec<_>>())
+        .flat_map(|turn| turn.steering)
+        .map(|input| input.to_string())
+        .collect();
+    let taken = told.steers.iter().filter(|(_, taken)| *taken);
+    let mut acknowledged: Vec<_> = taken.map(|(input, _)| input.clone()).collect();
+    steering.sort();
+    acknowledged.sort();
+    assert_eq!(
+        steering, acknowledged,
+        "C1: acknowledged is written, and nothing else is"
+    );
+    println!(
+        "{} turns, {written} of them accepted; {} steers, {} of them taken",
+        told.turns.len(),
+        told.steers.len(),
+        steering.len()
+    );
 }

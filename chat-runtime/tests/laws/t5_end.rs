@@ -1,101 +1,68 @@
 //! T5: exactly one `turn-end`, always last, on every path; nothing of a turn reaches the next; a runtime that goes away ends all.
 
-use chat_conformance::{Fault, Op, Place};
-use chat_core::{Reply, SteerRefused, TurnStatus};
-use chat_runtime::Turn;
+use std::time::Duration;
+
+use chat_conformance::{Fault, Op, Place, ScriptedResponder};
+use chat_core::{MemoryStore, Reply, SteerRefused, TurnStatus};
+use chat_runtime::{Chat, Turn};
 
 use crate::kit::{Lab, all, end, idle, kind, kinds, oops, runtime, text};
 
 #[tokio::test(start_paused = true)]
-async fn c3_one_turn_end_on_every_path_and_a_start_where_it_was_accepted() {
-    type Path = fn(&mut Lab);
-    let fault = |op: Op, fault: Fault| move |lab: &mut Lab| lab.gate.next(op).answer(fault.clone());
-    let faults: Vec<(Box<dyn Fn(&mut Lab)>, &str, TurnStatus)> = vec![
-        (
-            Box::new(fault(Op::Acquire, Fault::NotWritten)),
-            "never",
-            TurnStatus::Failed,
-        ),
-        (
-            Box::new(fault(Op::Append, Fault::NotWritten)),
-            "never",
-            TurnStatus::Failed,
-        ),
-        (
-            Box::new(fault(Op::Append, Fault::Fenced)),
-            "never",
-            TurnStatus::Failed,
-        ),
-        (
-            Box::new(fault(Op::Append, Fault::UnknownNotWritten)),
-            "never",
-            TurnStatus::Failed,
-        ),
-        (
-            Box::new(fault(Op::Append, Fault::UnknownWritten)),
-            "starts",
-            TurnStatus::Completed,
-        ),
-        (
-            Box::new(fault(Op::AppendLast, Fault::NotWritten)),
-            "starts",
-            TurnStatus::Interrupted,
-        ),
-        (
-            Box::new(fault(Op::AppendLast, Fault::Fenced)),
-            "starts",
-            TurnStatus::Interrupted,
-        ),
-        (
-            Box::new(fault(Op::AppendLast, Fault::UnknownNotWritten)),
-            "starts",
-            TurnStatus::Interrupted,
-        ),
-        (
-            Box::new(fault(Op::AppendLast, Fault::UnknownWritten)),
-            "starts",
-            TurnStatus::Completed,
-        ),
+async fn c3_one_turn_end_whatever_the_store_does_and_a_start_where_it_was_accepted() {
+    use Fault::{Fenced, NotWritten, UnknownNotWritten, UnknownWritten};
+    use TurnStatus::{Completed, Failed, Interrupted};
+    let cases = [
+        (Op::Acquire, NotWritten, false, Failed),
+        (Op::Append, NotWritten, false, Failed),
+        (Op::Append, Fenced, false, Failed),
+        (Op::Append, UnknownNotWritten, false, Failed),
+        (Op::Append, UnknownWritten, true, Completed),
+        (Op::AppendLast, NotWritten, true, Interrupted),
+        (Op::AppendLast, Fenced, true, Interrupted),
+        (Op::AppendLast, UnknownNotWritten, true, Interrupted),
+        (Op::AppendLast, UnknownWritten, true, Completed),
     ];
-    for (plan, starts, status) in faults {
+    for (op, fault, starts, status) in cases {
         let mut lab = Lab::new().await;
-        plan(&mut lab);
+        lab.gate.next(op).answer(fault);
         let turn = lab.session.send("hi");
         let events = turn.events().unwrap();
-        if starts == "starts" {
+        if starts {
             lab.script.next_call().await.finish(Reply::text("hello"));
         }
         let result = turn.result().await;
-        assert_eq!(result.is_ok(), status == TurnStatus::Completed);
+        assert_eq!(result.is_ok(), status == Completed);
         let events = all(events).await;
-        assert_eq!(kinds(&events)[0] == "turn-start", starts == "starts");
+        assert_eq!(kinds(&events)[0] == "turn-start", starts);
         assert_eq!(end(&events).status, status);
         assert_eq!(turn.status(), status);
         lab.is_usable().await;
     }
+}
 
-    let paths: [(Path, TurnStatus); 3] = [
-        (
-            |lab| lab.gate.lose_hold(lab.session.id()),
-            TurnStatus::Interrupted,
-        ),
-        (
-            |lab| {
-                drop(tokio::spawn({
-                    let chat = lab.chat.clone();
-                    async move { chat.shutdown(std::time::Duration::ZERO).await }
-                }))
-            },
-            TurnStatus::Canceled,
-        ),
-        (|_| {}, TurnStatus::Failed),
-    ];
-    for (path, status) in paths {
+#[tokio::test(start_paused = true)]
+async fn c3_one_turn_end_whatever_stops_a_running_turn() {
+    for stop in ["hold", "shutdown", "cancel", "fail"] {
         let mut lab = Lab::new().await;
         let turn = lab.session.send("hi");
         let events = turn.events().unwrap();
         let call = lab.script.next_call().await;
-        path(&mut lab);
+        let status = match stop {
+            "hold" => {
+                lab.gate.lose_hold(lab.session.id());
+                TurnStatus::Interrupted
+            }
+            "shutdown" => {
+                lab.chat.shutdown(Duration::ZERO).await;
+                TurnStatus::Canceled
+            }
+            "cancel" => {
+                turn.cancel(());
+                TurnStatus::Canceled
+            }
+            _ => TurnStatus::Failed,
+        };
         idle().await;
         call.fail(oops());
         turn.result().await.unwrap_err();
@@ -280,6 +247,31 @@ fn t5_a_turn_sent_to_a_runtime_that_is_gone_already_fails() {
     runtime().block_on(async {
         assert_eq!(kind(turn.result().await), "runtime-gone");
         assert_eq!(kinds(&all(turn.events().unwrap()).await), ["turn-end"]);
+    });
+}
+
+#[test]
+fn t5_a_session_is_opened_anew_on_the_runtime_that_is_there() {
+    let (responder, mut script) = ScriptedResponder::new();
+    let chat = Chat::new(responder, MemoryStore::new());
+    let first = runtime();
+    let (session, dead, call) = first.block_on(async {
+        let session = chat.create_session().await.unwrap();
+        let turn = session.send("hi");
+        let call = script.next_call().await;
+        (session, turn, call)
+    });
+    drop((first, call));
+    runtime().block_on(async {
+        let again = chat.open_session(session.id()).await.unwrap();
+        assert_eq!(
+            again.find(dead.id()).unwrap().status,
+            TurnStatus::Interrupted
+        );
+        let retry = again.retry(dead.id());
+        script.next_call().await.finish(Reply::text("hello"));
+        assert_eq!(&*retry.await.unwrap().text, "hello");
+        assert_eq!(kind(session.send("late").await), "runtime-gone");
     });
 }
 
