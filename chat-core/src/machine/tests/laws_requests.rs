@@ -5,10 +5,11 @@ use super::{
     laws_events::{half_done, request, used},
     model,
     stage::At,
-    world::{Blow, World, turn},
+    world::{Blow, Fact, World, turn},
 };
 use crate::{
-    AnswerError, ApprovalId, Decision, Metadata, Reply, ResponderError, ResponderEvent, Usage,
+    AnswerError, ApprovalId, Decision, Entry, EntryBody, Metadata, Output, Reply, ResponderError,
+    ResponderEvent, ResponderInfo, Usage,
 };
 
 #[test]
@@ -215,13 +216,34 @@ fn t12_the_replys_own_usage_goes_before_what_its_events_said() {
     }
 }
 
+/// Whoever a reply says it is from, the responder that was asked is recorded, once, and told.
 #[test]
 fn j3_who_answered_is_recorded_and_told() {
-    let mut world = At::Recording.world();
+    let metadata = Metadata {
+        responder: Some(ResponderInfo::of_kind("somebody else")),
+        ..Metadata::default()
+    };
+    let mut world = At::Running.world();
+    world.events_end(Luck::Good);
+    world.replied(Ok(Reply::text("done").with_metadata(metadata)));
     world.wrote(Write::Written);
+    let written = world.journal.last().map(Entry::body);
+    let Some(EntryBody::TurnCompleted {
+        metadata,
+        responder,
+        ..
+    }) = written
+    else {
+        panic!("{written:?}");
+    };
+    assert_eq!(metadata.responder, None, "it stands beside it");
+    assert_eq!(*responder, ResponderInfo::default());
     let turns = world.machine.transcript().turns();
-    assert_eq!(
-        turns.last().unwrap().metadata.responder,
-        Some(crate::ResponderInfo::default())
-    );
+    let shown = &turns.last().unwrap().metadata;
+    assert_eq!(shown.responder.as_ref(), Some(responder));
+    let settled = world.facts.iter().find_map(|fact| match fact {
+        Fact::Told(Output::Settle { result, .. }) => result.as_ref().ok(),
+        _ => None,
+    });
+    assert_eq!(settled.unwrap().metadata, *shown);
 }

@@ -56,11 +56,10 @@ fn t8_a_steer_waits_for_the_turn_that_is_queued_or_accepting() {
         let mut world = at.world();
         world.steer(to);
         assert!(world.told().is_empty(), "{at:?}");
-        while world
-            .execution
-            .as_ref()
-            .is_none_or(|execution| execution.turn != world.newest())
-        {
+        for _ in 0..20 {
+            if world.machine.status(&world.newest()) == Some(TurnStatus::Running) {
+                break;
+            }
             let _ = world.acquired(Luck::Good)
                 || world.wrote(Write::Written)
                 || world.recovered(Luck::Good)
