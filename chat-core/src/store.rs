@@ -156,7 +156,10 @@ pub enum JournalPart {
 
 /// A piece of a damaged journal.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "nearly all pieces of a journal are entries")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all pieces of a journal are entries"
+)]
 pub enum Salvaged {
     /// The next readable entry.
     Entry(Entry),

@@ -183,7 +183,9 @@ async fn compare(
     one: impl AsyncFn() -> Duration,
     two: impl AsyncFn() -> Duration,
 ) -> (Vec<Duration>, Vec<Duration>) {
-    (one().await, two().await);
+    // Once without counting, to warm up.
+    one().await;
+    two().await;
     let (mut ones, mut twos) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         ones.push(one().await);
