@@ -200,21 +200,13 @@ impl SessionMachine {
         self.begin_next();
     }
 
-    /// The turn as it shows in its `turn-end`: as the journal has it, and where the journal does not say how it ended, with
-    /// the error.
+    /// The turn as it shows in its `turn-end`: as the journal has it, and with how it ended where the journal does not say.
     fn last_record(&self, active: &Active, result: &Result<TurnReply, TurnError>) -> TurnRecord {
-        let journaled = self.transcript.turn(&active.id).cloned();
+        let journaled = self.transcript.turn(&active.id);
+        let record = journaled.unwrap_or(&active.unaccepted).clone();
         match result {
-            Ok(_) | Err(TurnError::Failed(_)) => {
-                journaled.unwrap_or_else(|| active.unaccepted.clone())
-            }
-            Err(TurnError::Canceled { .. }) if journaled.is_some() => {
-                journaled.unwrap_or_else(|| active.unaccepted.clone())
-            }
-            Err(error) => ended(
-                journaled.unwrap_or_else(|| active.unaccepted.clone()),
-                error,
-            ),
+            Ok(_) => record,
+            Err(error) => ended(record, error),
         }
     }
 }

@@ -93,6 +93,11 @@ pub(super) fn check_journal(world: &World, turn: &TurnId, story: &Story<'_>) {
         );
     }
     if !matches!(settled, Err(TurnError::Interrupted(_))) {
+        let shown = world.machine.transcript().turn(turn);
+        assert!(
+            shown.is_none_or(|shown| shown == &**record),
+            "{turn} ended as {record:?} and shows as {shown:?}"
+        );
         assert!(
             !unknown("accepted") && !unknown("outcome"),
             "{turn}: nobody knew"
