@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     model::{Story, journaled},
-    world::{Fact, World},
+    world::{Fact, World, labels},
 };
 use crate::{
     ChatEvent, EntryBody, Output, Shutdown, SteerId, TurnError, TurnId, TurnStatus,
@@ -92,6 +92,8 @@ pub(super) fn check_journal(world: &World, turn: &TurnId, story: &Story<'_>) {
             "{turn}: its end was seen before it was durable"
         );
     }
+    assert_eq!(record.retry_of.as_ref(), story.retry_of);
+    assert_eq!(record.labels, Some(labels(turn)));
     if !matches!(settled, Err(TurnError::Interrupted(_))) {
         let shown = world.machine.transcript().turn(turn);
         assert!(

@@ -7,7 +7,8 @@ use super::{
     world::{Ask, Fact, Hold, World},
 };
 use crate::{
-    ChatEvent, Entry, EntryBody, Output, Seq, Transcript, TurnError, TurnId, TurnReply, TurnStatus,
+    ChatEvent, ContextPolicy, Entry, EntryBody, Output, Seq, Transcript, TurnError, TurnId,
+    TurnReply, TurnStatus,
 };
 
 /// All that was told of one turn, each with its place in the history.
@@ -226,6 +227,10 @@ fn check_contexts(world: &World) {
             start.turn_id
         );
         assert_eq!(start.root_turn_id, *transcript.root_of(&start.turn_id));
+        let place = world.turns.iter().position(|turn| *turn == start.turn_id);
+        assert!(
+            matches!(start.context, Some(ContextPolicy::LastTurns(n)) if Some(n) == place.map(|at| at + 1))
+        );
     }
 }
 

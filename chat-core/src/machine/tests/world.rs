@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use super::render;
 use crate::{
-    ApprovalId, Entry, EntryBody, EntryId, NewTurn, Output, Reply, ResponderInfo, Seq, SessionId,
-    SessionMachine, Shutdown, SteerId, Timestamp, Transcript, TurnId, TurnInput, TurnStatus,
+    ApprovalId, ContextPolicy, Entry, EntryBody, EntryId, Labels, NewTurn, Output, Reply,
+    ResponderInfo, Seq, SessionId, SessionMachine, Shutdown, SteerId, Timestamp, Transcript,
+    TurnId, TurnInput, TurnStatus,
 };
 
 pub(super) struct World {
@@ -103,6 +104,11 @@ pub(super) fn entry_id(id: impl AsRef<str>) -> EntryId {
     EntryId::parse(id).unwrap()
 }
 
+/// Each turn has labels of its own.
+pub(super) fn labels(turn: &TurnId) -> Labels {
+    Labels::new([("turn", turn.as_str())]).unwrap()
+}
+
 impl World {
     pub(super) fn new() -> Self {
         let created = Entry::new(
@@ -169,10 +175,10 @@ impl World {
         NewTurn {
             accepted_id: entry_id(format!("{id}.accepted")),
             outcome_id: entry_id(format!("{id}.outcome")),
-            id,
             input,
-            labels: None,
-            context: None,
+            labels: Some(labels(&id)),
+            id,
+            context: Some(ContextPolicy::LastTurns(self.turns.len())),
         }
     }
 
