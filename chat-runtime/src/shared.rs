@@ -339,7 +339,7 @@ impl Locked {
                 }
                 Output::Settle { turn, result } => {
                     if let Some(state) = self.turns.remove(&turn) {
-                        after.wakers.extend(state.result.give(result));
+                        after.wakers.extend(state.result.give(*result));
                         after.settled.push(state);
                     }
                     self.execution.take_if(|running| running.turn == turn);

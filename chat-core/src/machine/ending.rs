@@ -192,7 +192,7 @@ impl SessionMachine {
         });
         self.outputs.push_back(Output::Settle {
             turn: active.id,
-            result,
+            result: Box::new(result),
         });
         if hold == HoldAfter::Kept {
             self.outputs.push_back(Output::Release);

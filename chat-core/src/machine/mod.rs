@@ -315,7 +315,7 @@ impl SessionMachine {
         });
         self.outputs.push_back(Output::Settle {
             turn,
-            result: Err(error),
+            result: Box::new(Err(error)),
         });
     }
 

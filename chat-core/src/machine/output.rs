@@ -86,10 +86,6 @@ pub struct Start {
 /// Each `Acquire`, `Append` and `Recover` is answered exactly once, with `handle_acquired`, `handle_appended` or
 /// `handle_recovered`; a given-up `Acquire` too. There is never more than one of them unanswered.
 #[derive(Debug, Clone)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the large one, `Settle`, comes once a turn; the frequent ones, events, can be taken without it"
-)]
 pub enum Output {
     /// Ask for the hold, and for the entries from this place on.
     Acquire {
@@ -161,8 +157,8 @@ pub enum Output {
     Settle {
         /// The turn.
         turn: TurnId,
-        /// How.
-        result: Result<TurnReply, TurnError>,
+        /// How. Boxed, so that the many outputs that are events stay small.
+        result: Box<Result<TurnReply, TurnError>>,
     },
     /// Tell whoever waits what became of a steer.
     Steered {
@@ -171,4 +167,14 @@ pub enum Output {
         /// What became of it.
         result: Result<(), SteerError>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_is_small_enough_to_move_by_the_million() {
+        assert!(size_of::<Output>() <= 160, "{}", size_of::<Output>());
+    }
 }

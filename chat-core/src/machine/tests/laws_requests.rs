@@ -242,7 +242,7 @@ fn j3_who_answered_is_recorded_and_told() {
     let shown = &turns.last().unwrap().metadata;
     assert_eq!(shown.responder.as_ref(), Some(responder));
     let settled = world.facts.iter().find_map(|fact| match fact {
-        Fact::Told(Output::Settle { result, .. }) => result.as_ref().ok(),
+        Fact::Told(Output::Settle { result, .. }) => (**result).as_ref().ok(),
         _ => None,
     });
     assert_eq!(settled.unwrap().metadata, *shown);

@@ -83,7 +83,7 @@ pub(super) fn told(output: &Output) -> String {
             format!(
                 "settle {turn}: {}",
                 result_line(
-                    result
+                    (**result)
                         .as_ref()
                         .map(|reply| format!("ok {:?}", &*reply.text))
                 )
