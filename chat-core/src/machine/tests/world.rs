@@ -73,7 +73,6 @@ pub(super) type Blow = fn(&mut World);
 
 /// One thing that happened.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a history is short")]
 pub(super) enum Fact {
     Sent {
         turn: TurnId,
