@@ -21,6 +21,10 @@ const DELTAS: usize = 1_000_000;
 const SESSIONS: usize = 10_000;
 
 fn main() {
+    // `cargo test` runs benchmarks too, unoptimized: figures of that would mislead.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
