@@ -327,6 +327,15 @@ fn p1_json_is_redacted_by_key_by_form_and_inside_strings() {
 }
 
 #[test]
+fn p3_json_is_looked_into_down_to_a_stated_depth() {
+    let nested = |depth| (0..depth).fold(json!("word"), |inner, _| json!([inner]));
+    let redactor = Redactor::default();
+    assert_eq!(redactor.json(&nested(MAX_DEPTH)), nested(MAX_DEPTH));
+    let cut = (0..=MAX_DEPTH).fold(json!(MARK), |inner, _| json!([inner]));
+    assert_eq!(redactor.json(&nested(MAX_DEPTH + 1)), cut);
+}
+
+#[test]
 fn p3_deep_json_is_cut_not_followed() {
     let deep = (0..1000).fold(json!("Bearer abcdef123"), |inner, _| json!([inner]));
     let text = Redactor::default().json(&deep).to_string();
