@@ -1,6 +1,6 @@
 //! Credentials that are told by their own form: key prefixes, JWTs, PEM blocks, passwords in URLs, and what looks random.
 //!
-//! Each function looks at one place of a text and says where the credential that begins there ends. How far one looks ahead
+//! Each function looks at what a text begins with and says how long the credential there is. How far one looks ahead
 //! without taking anything out is bounded, so that no text costs more than its length.
 
 use std::ops::Range;
@@ -9,6 +9,9 @@ use super::MARK;
 
 /// How much of a key is looked at to tell whether it is one.
 const LOOK_AHEAD: usize = 256;
+
+/// How much of a URL is looked at.
+const URL_LOOK_AHEAD: usize = 512;
 
 /// What keys of well-known services begin with, and nothing else does.
 const PREFIXES: [&[u8]; 32] = [
@@ -54,33 +57,40 @@ const SHORT_PREFIXES: [&[u8]; 9] = [
 /// The shortest key behind one of the [`PREFIXES`].
 const MIN_KEY: usize = 10;
 
-/// What key ids of AWS begin with; 16 capitals and digits follow.
+/// What key ids of AWS begin with; they are made of capitals and digits.
 const AWS_PREFIXES: [&[u8]; 2] = [b"AKIA", b"ASIA"];
 
-/// The end of the credential that begins at `at`, where one does. What stands before `at` is not part of a word with it.
-pub(super) fn credential_end(bytes: &[u8], at: usize) -> Option<usize> {
-    prefixed_end(bytes, at)
-        .or_else(|| aws_end(bytes, at))
-        .or_else(|| jwt_end(bytes, at))
+/// What a PEM block begins with.
+pub(super) const PEM_BEGIN: &str = "-----BEGIN ";
+
+/// The length of a key id of AWS.
+const AWS_KEY_ID: usize = 20;
+
+/// The length of the key or the token that a text begins with; `before` is what stands before it in the same word.
+pub(super) fn credential(before: Option<u8>, rest: &[u8]) -> Option<usize> {
+    let key = || prefixed(rest).or_else(|| aws(rest));
+    match before {
+        None | Some(b'.') => key().or_else(|| jwt(rest)),
+        // In the middle of a run of base64url: none is looked through twice.
+        Some(b'_' | b'-') => key(),
+        Some(_) => None,
+    }
 }
 
-fn prefixed_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let begins = |prefix: &&&[u8]| bytes[at..].starts_with(prefix);
-    let (rest, certain) = match PREFIXES.iter().find(begins) {
-        Some(prefix) => (at + prefix.len(), true),
-        None => (at + SHORT_PREFIXES.iter().find(begins)?.len(), false),
+fn prefixed(rest: &[u8]) -> Option<usize> {
+    let begins = |prefix: &&&[u8]| rest.starts_with(prefix);
+    let (prefix, certain) = match PREFIXES.iter().find(begins) {
+        Some(prefix) => (prefix, true),
+        None => (SHORT_PREFIXES.iter().find(begins)?, false),
     };
-    let seen = run_end(
-        &bytes[..bytes.len().min(rest + LOOK_AHEAD)],
-        rest,
-        is_key_byte,
-    );
+    let key = &rest[prefix.len()..];
+    let seen = glimpse(key, is_key_byte);
     let is_key = if certain {
-        seen - rest >= MIN_KEY
+        seen.len() >= MIN_KEY
     } else {
-        looks_like_key(&bytes[rest..seen])
+        looks_like_key(seen)
     };
-    is_key.then(|| run_end(bytes, rest, is_key_byte))
+    is_key.then(|| prefix.len() + run(key, is_key_byte))
 }
 
 /// Whether what follows a short prefix is a key: `sk-learn-contrib` and `hf_hub_download` are not.
@@ -97,96 +107,64 @@ fn looks_like_key(rest: &[u8]) -> bool {
     })
 }
 
-fn aws_end(bytes: &[u8], at: usize) -> Option<usize> {
+fn aws(rest: &[u8]) -> Option<usize> {
     AWS_PREFIXES
         .iter()
-        .find(|prefix| bytes[at..].starts_with(prefix))?;
-    let end = at + 20;
-    let key = bytes.get(at..end)?;
-    let whole = key
-        .iter()
-        .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
-    (whole && !bytes.get(end).is_some_and(u8::is_ascii_alphanumeric)).then_some(end)
+        .find(|prefix| rest.starts_with(prefix))?;
+    let id = run(rest, |b| b.is_ascii_alphanumeric());
+    let capitals = run(rest, |b| b.is_ascii_uppercase() || b.is_ascii_digit());
+    (id == AWS_KEY_ID && capitals == id).then_some(id)
 }
 
 /// A JSON web token: base64 of `{"...` first, then at least one more part.
-fn jwt_end(bytes: &[u8], at: usize) -> Option<usize> {
-    // Only where a run of base64url begins, so that no run is looked through twice.
-    let inside = at > 0 && is_key_byte(bytes[at - 1]);
-    if inside || !bytes[at..].starts_with(b"eyJ") {
+fn jwt(rest: &[u8]) -> Option<usize> {
+    if !rest.starts_with(b"eyJ") {
         return None;
     }
-    let header = run_end(bytes, at, is_key_byte);
-    if header - at < 8 || bytes.get(header) != Some(&b'.') {
-        return None;
-    }
-    let claims = run_end(bytes, header + 1, is_key_byte);
-    (claims - header > 4).then(|| run_end(bytes, claims, |b| is_key_byte(b) || b == b'.'))
+    let (header, behind) = rest.split_at(run(rest, is_key_byte));
+    let claims = run(behind.strip_prefix(b".")?, is_key_byte);
+    (header.len() >= 8 && claims >= 4).then(|| run(rest, |b| is_key_byte(b) || b == b'.'))
 }
 
 /// The end of a PEM block that begins at `at`; one that is cut off ends with the text.
 pub(super) fn pem_end(text: &str, at: usize) -> Option<usize> {
-    if !text.as_bytes()[at..].starts_with(b"-----BEGIN ") {
-        return None;
-    }
-    let Some(end) = text[at..]
-        .find("-----END ")
-        .map(|found| at + found + "-----END ".len())
-    else {
-        return Some(text.len());
-    };
-    Some(
-        text[end..]
-            .find("-----")
-            .map_or(text.len(), |found| end + found + "-----".len()),
-    )
+    let block = text.get(at..).filter(|rest| rest.starts_with(PEM_BEGIN))?;
+    let behind = block
+        .split_once("-----END ")
+        .and_then(|(_, name)| name.split_once("-----"))
+        .map_or(0, |(_, behind)| behind.len());
+    Some(text.len() - behind)
 }
 
-/// The password in the URL whose `://` stands at `at`, or a user that looks like a token, where it has one. A mark where it was
-/// taken out before.
-pub(super) fn url_secret(bytes: &[u8], at: usize) -> Option<Range<usize>> {
-    let start = at + b"://".len();
-    let within = &bytes[..bytes.len().min(start + 2 * LOOK_AHEAD)];
-    let mark = |at: usize| within[at..].starts_with(MARK.as_bytes());
-    let url_end = |stop: &[u8]| {
-        let ends = |at: usize| mark(at) || !is_url_byte(within[at]) || stop.contains(&within[at]);
-        (start..within.len())
-            .find(|at| ends(*at))
-            .unwrap_or(within.len())
-    };
-    let mut end = url_end(b"/?");
-    let colon = bytes[start..end]
-        .iter()
-        .position(|b| *b == b':')
-        .map(|found| start + found);
-    if let Some(colon) = colon {
-        if mark(colon + 1) {
-            return Some(colon + 1..colon + 1 + MARK.len());
+/// Where the password of a URL stands in what is behind its `://`, or a user that looks like a token, where it has one. A mark
+/// where it was taken out before.
+pub(super) fn url_secret(behind: &str) -> Option<Range<usize>> {
+    let url = &behind[..behind.floor_char_boundary(URL_LOOK_AHEAD)];
+    let url = url.split(is_no_url_char).next()?;
+    let url = url.split(MARK).next()?;
+    let mut login = url.split(['/', '?']).next()?;
+    if let Some((user, port)) = login.split_once(':') {
+        let password = user.len() + 1;
+        if behind[password..].starts_with(MARK) {
+            return Some(password..password + MARK.len());
         }
         // `user:p@ss/word@host`: what follows the colon is no port, so the last `@` ends a password, whatever stands before it.
-        let behind = &bytes[colon + 1..end];
-        if behind.is_empty() || !behind.iter().all(u8::is_ascii_digit) {
-            end = url_end(b"");
+        if port.is_empty() || !port.bytes().all(|b| b.is_ascii_digit()) {
+            login = url;
         }
     }
-    let host = bytes[start..end]
-        .iter()
-        .rposition(|b| *b == b'@')
-        .map(|found| start + found)?;
-    match colon.filter(|colon| *colon < host) {
-        Some(colon) => (colon + 1 < host).then_some(colon + 1..host),
-        None => looks_random(&bytes[start..host]).then_some(start..host),
+    let (login, _host) = login.rsplit_once('@')?;
+    match login.split_once(':') {
+        Some((_, "")) => None,
+        Some((user, _)) => Some(user.len() + 1..login.len()),
+        None => looks_random(login.as_bytes()).then_some(0..login.len()),
     }
 }
 
-/// The end of a word that looks like nothing a person would write: behind a word such as "token" it is taken for one.
-pub(super) fn random_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let seen = run_end(
-        &bytes[..bytes.len().min(at + LOOK_AHEAD)],
-        at,
-        is_token_byte,
-    );
-    looks_random(&bytes[at..seen]).then(|| run_end(bytes, at, is_token_byte))
+/// The length of the word that a text begins with, where it looks like nothing a person would write: behind a word such as
+/// "token" it is taken for one.
+pub(super) fn random(rest: &[u8]) -> Option<usize> {
+    looks_random(glimpse(rest, is_token_byte)).then(|| run(rest, is_token_byte))
 }
 
 /// A random letter or digit differs in kind from the one before it six times in ten; in camelCase it is three.
@@ -208,26 +186,28 @@ pub(super) fn has_inner_capital(word: &[u8]) -> bool {
         .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
 }
 
-/// How often letters and digits that stand together differ in kind.
-fn switches(word: &[u8]) -> usize {
-    let kind = |b: u8| match b {
-        b'a'..=b'z' => 1,
-        b'A'..=b'Z' => 2,
-        b'0'..=b'9' => 3,
-        _ => 0,
-    };
-    word.windows(2)
-        .map(|pair| (kind(pair[0]), kind(pair[1])))
-        .filter(|(a, b)| *a * *b != 0 && a != b)
+/// How often a letter or digit differs in kind from the one before it.
+fn switches(part: &[u8]) -> usize {
+    let kind = |b: u8| (b.is_ascii_digit(), b.is_ascii_uppercase());
+    part.windows(2)
+        .filter(|pair| kind(pair[0]) != kind(pair[1]))
         .count()
 }
 
-/// Where a run of bytes that are all of one sort ends.
+/// Where a run of bytes of one sort ends that begins at `from`.
 pub(super) fn run_end(bytes: &[u8], from: usize, is_part: impl Fn(u8) -> bool) -> usize {
-    bytes[from..]
-        .iter()
-        .position(|b| !is_part(*b))
-        .map_or(bytes.len(), |found| from + found)
+    from + run(&bytes[from..], is_part)
+}
+
+/// How many bytes of one sort a text begins with.
+pub(super) fn run(rest: &[u8], is_part: impl Fn(u8) -> bool) -> usize {
+    rest.iter().take_while(|b| is_part(**b)).count()
+}
+
+/// As much of a run as tells what it is.
+fn glimpse(rest: &[u8], is_part: impl Fn(u8) -> bool) -> &[u8] {
+    let seen = &rest[..rest.len().min(LOOK_AHEAD)];
+    &seen[..run(seen, is_part)]
 }
 
 /// What keys and base64url are made of.
@@ -240,6 +220,6 @@ pub(super) fn is_token_byte(b: u8) -> bool {
     is_key_byte(b) || matches!(b, b'.' | b'~' | b'+' | b'/' | b'=')
 }
 
-fn is_url_byte(b: u8) -> bool {
-    !(b.is_ascii_whitespace() || b.is_ascii_control() || matches!(b, b'"' | b'<' | b'>' | b'`'))
+fn is_no_url_char(c: char) -> bool {
+    c.is_ascii_whitespace() || c.is_ascii_control() || matches!(c, '"' | '<' | '>' | '`')
 }

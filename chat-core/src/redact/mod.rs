@@ -72,16 +72,18 @@ impl Redactor {
     /// its strings, JSON inside a string included.
     #[must_use]
     pub fn json(&self, value: &Value) -> Value {
-        self.value(value, 0)
+        self.value(value, Some(MAX_DEPTH))
     }
 
-    fn value(&self, value: &Value, depth: usize) -> Value {
-        if depth > MAX_DEPTH {
+    /// Looks into a value, and as many levels deeper as there are left.
+    fn value(&self, value: &Value, levels: Option<usize>) -> Value {
+        let Some(levels) = levels else {
             return MARK.into();
-        }
+        };
+        let deeper = levels.checked_sub(1);
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-            Value::String(text) => self.string(text, depth).into(),
+            Value::String(text) => self.string(text, deeper).into(),
             Value::Array(items) => match items.as_slice() {
                 // A header as many clients list it: `["x-api-key", "..."]`. Not a list of two names.
                 [Value::String(name), Value::String(held)]
@@ -89,16 +91,13 @@ impl Redactor {
                 {
                     Value::Array(vec![name.as_str().into(), MARK.into()])
                 }
-                items => items
-                    .iter()
-                    .map(|item| self.value(item, depth + 1))
-                    .collect(),
+                items => items.iter().map(|item| self.value(item, deeper)).collect(),
             },
-            Value::Object(fields) => Value::Object(self.fields(fields, depth)),
+            Value::Object(fields) => Value::Object(self.fields(fields, deeper)),
         }
     }
 
-    fn fields(&self, fields: &Map<String, Value>, depth: usize) -> Map<String, Value> {
+    fn fields(&self, fields: &Map<String, Value>, levels: Option<usize>) -> Map<String, Value> {
         // A header as others list it: `{"name": "x-api-key", "value": "..."}`.
         let named = ["name", "key", "header"]
             .iter()
@@ -111,14 +110,14 @@ impl Redactor {
                 let value = if hide {
                     hidden(value)
                 } else {
-                    self.value(value, depth + 1)
+                    self.value(value, levels)
                 };
                 (self.text(key).into_owned(), value)
             })
             .collect()
     }
 
-    fn string(&self, text: &str, depth: usize) -> String {
+    fn string(&self, text: &str, levels: Option<usize>) -> String {
         let json = text.trim_start().starts_with(['{', '[']);
         let inner = if json {
             serde_json::from_str::<Value>(text).ok()
@@ -127,7 +126,7 @@ impl Redactor {
         };
         // Written anew only where something was taken out: numbers may lose digits on the way.
         let clean = inner.and_then(|before| {
-            let after = self.value(&before, depth + 1);
+            let after = self.value(&before, levels);
             (after != before).then(|| after.to_string())
         });
         self.text(clean.as_deref().unwrap_or(text)).into_owned()

@@ -17,12 +17,15 @@ pub(super) fn credentials(text: &str) -> Vec<Range<usize>> {
     let mut scan = Scan {
         text,
         bytes: text.as_bytes(),
-        at: 0,
+        next: 0,
         found: Vec::new(),
         prose: Prose::default(),
     };
-    while scan.at < scan.bytes.len() {
-        scan.step();
+    // Whatever a step does, every place is looked at once at most.
+    for at in 0..text.len() {
+        if at >= scan.next {
+            scan.step(at);
+        }
     }
     scan.found
 }
@@ -30,7 +33,8 @@ pub(super) fn credentials(text: &str) -> Vec<Range<usize>> {
 struct Scan<'t> {
     text: &'t str,
     bytes: &'t [u8],
-    at: usize,
+    /// All before it is done with.
+    next: usize,
     found: Vec<Range<usize>>,
     prose: Prose,
 }
@@ -69,60 +73,57 @@ struct Signed {
 }
 
 impl Scan<'_> {
-    fn step(&mut self) {
-        let (bytes, at) = (self.bytes, self.at);
-        if bytes[at..].starts_with(MARK.as_bytes()) {
-            return self.restart(at + MARK.len());
-        }
-        match bytes[at] {
-            b if is_word_byte(b) => self.word(),
-            // The letter of an escape is no part of the word behind it.
-            b'\\' if matches!(bytes.get(at + 1), Some(b'n' | b'r' | b't')) => self.at += 2,
-            b':' if bytes[at..].starts_with(b"://") => self.url(),
-            b'!' | b'?' | b';' | b'\n' => self.restart(at + 1),
-            b' ' => self.at += 1,
-            _ => {
-                self.prose.before = None;
-                self.at += 1;
+    fn step(&mut self, at: usize) {
+        match &self.bytes[at..] {
+            rest if rest.starts_with(MARK.as_bytes()) => self.restart(at + MARK.len()),
+            [b, ..] if is_word_byte(*b) => {
+                self.word(at..form::run_end(self.bytes, at, is_word_byte));
             }
+            // The letter of an escape is no part of the word behind it.
+            [b'\\', b'n' | b'r' | b't', ..] => self.next = at + 2,
+            [b':', b'/', b'/', ..] => self.url(at + "://".len()),
+            [b'!' | b'?' | b';' | b'\n', ..] => self.restart(at),
+            [b' ', ..] => {}
+            _ => self.prose.before = None,
         }
     }
 
-    fn word(&mut self) {
-        let start = self.at;
-        let end = form::run_end(self.bytes, start, is_word_byte);
-        for at in start..end {
-            let starts_part = at == start || !self.bytes[at - 1].is_ascii_alphanumeric();
-            let key = if starts_part {
-                form::credential_end(self.bytes, at)
-            } else {
-                None
-            };
-            if let Some(behind) = key.or_else(|| form::pem_end(self.text, at)) {
-                // What stands before it in the word is judged as the word that a second pass would see.
-                let armed =
-                    self.prose.reach > 0 && form::random_end(&self.bytes[..at], start).is_some();
-                return self.redact(if armed { start } else { at }..behind);
-            }
+    fn word(&mut self, word: Range<usize>) {
+        if let Some(secret) = self.credential(word.clone()) {
+            return self.redact(secret);
         }
-        if let Some(named) = self.named(start..end) {
+        if let Some(named) = self.named(word.clone()) {
             return self.value(&named);
         }
-        if let Some(secret) = self.secret_in_prose(start..end) {
+        if let Some(secret) = self.secret_in_prose(word.clone()) {
             return self.redact(secret);
         }
         let joined = self.prose.before.take();
-        let known = name::names_credential(&self.text[start..end])
-            || joined.is_some_and(|before| name::names_credential(&self.text[before.start..end]));
+        let known = name::names_credential(&self.text[word.clone()])
+            || joined
+                .is_some_and(|before| name::names_credential(&self.text[before.start..word.end]));
         self.prose.reach = if known {
             REACH
         } else {
             self.prose.reach.saturating_sub(1)
         };
-        let one_space = self.bytes.get(end) == Some(&b' ')
-            && self.bytes.get(end + 1).is_some_and(|b| is_word_byte(*b));
-        self.prose.before = one_space.then_some(start..end);
-        self.at = end;
+        self.next = word.end;
+        if matches!(self.bytes[word.end..], [b' ', next, ..] if is_word_byte(next)) {
+            self.prose.before = Some(word);
+        }
+    }
+
+    /// The first credential in a word that is told by its form.
+    fn credential(&self, word: Range<usize>) -> Option<Range<usize>> {
+        word.clone().find_map(|at| {
+            let before = &self.bytes[word.start..at];
+            let end = form::credential(before.last().copied(), &self.bytes[at..])
+                .map(|length| at + length)
+                .or_else(|| form::pem_end(self.text, at))?;
+            // What stands before it in the word is judged as the word that a second pass would see.
+            let armed = self.prose.reach > 0 && form::random(before).is_some();
+            Some(if armed { word.start } else { at }..end)
+        })
     }
 
     /// A token behind its scheme (`Bearer ...`), or a random word soon behind one such as "token".
@@ -139,19 +140,17 @@ impl Scan<'_> {
                 form::looks_opaque(token, 8) || token.len() >= 8 && form::has_inner_capital(token);
             return odd.then_some(start..end);
         }
-        let armed = self.prose.reach > 0;
-        let end = if armed {
-            form::random_end(self.bytes, word.start)
-        } else {
-            None
-        };
-        end.map(|end| word.start..end)
+        if self.prose.reach == 0 {
+            return None;
+        }
+        let length = form::random(&self.bytes[word.start..])?;
+        Some(word.start..word.start + length)
     }
 
     /// Whether a word, or it and the one before, is a credential's name, and a value stands behind it.
     fn named(&self, word: Range<usize>) -> Option<Named> {
         let text = &self.text[word.clone()];
-        let first = word.start.checked_sub(1).map(|at| self.bytes[at]);
+        let first = self.bytes[..word.start].last().copied();
         let Signed {
             sign,
             value,
@@ -197,55 +196,38 @@ impl Scan<'_> {
         None
     }
 
-    fn sign(&self, behind: usize, first: Option<u8>) -> Option<Signed> {
-        let bytes = self.bytes;
-        let slashes = form::run_end(bytes, behind, |b| b == b'\\');
-        let closed = bytes.get(slashes).is_some_and(|b| value::is_quote(*b));
-        let mut at = if closed { slashes + 1 } else { behind };
+    /// What stands behind a name that ends at `end`, and at whose beginning stands `first`, before its value.
+    fn sign(&self, end: usize, first: Option<u8>) -> Option<Signed> {
+        let behind = &self.bytes[end..];
+        let (closed, rest) = match skip(behind, |b| b == b'\\') {
+            [quote, rest @ ..] if value::is_quote(*quote) => (true, rest),
+            _ => (false, behind),
+        };
         // `user[password]=...`
-        if bytes.get(at) == Some(&b']') {
-            at += 1;
-        }
-        let is_space = |b| matches!(b, b' ' | b'\t');
-        let place = form::run_end(bytes, at, is_space);
-        let sign = match bytes.get(place)? {
-            b'>' if first == Some(b'<') && place == behind => Sign::Tag,
-            b'=' => Sign::Equals,
+        let rest = rest.strip_prefix(b"]").unwrap_or(rest);
+        let place = skip(rest, is_space);
+        let (sign, signed) = match place {
+            [b'>', signed @ ..] if first == Some(b'<') && place.len() == behind.len() => {
+                (Sign::Tag, signed)
+            }
             // A path (`Token::End`) or a URL.
-            b':' if bytes[place..].starts_with(b"::") || bytes[place..].starts_with(b"://") => {
-                return None;
-            }
-            b':' => Sign::Colon,
+            [b':', b':', ..] | [b':', b'/', b'/', ..] => return None,
+            // `:=`, `==` and `=>` as well.
+            [b'=', signed @ ..] => (Sign::Equals, skip(signed, is_arrow)),
+            [b':', signed @ ..] => (Sign::Colon, skip(signed, is_arrow)),
             // `("x-api-key", "...")`
-            b',' if closed => {
-                let next = form::run_end(bytes, place + 1, is_space);
-                if !bytes
-                    .get(next)
-                    .is_some_and(|b| value::is_quote(*b) || *b == b'\\')
-                {
-                    return None;
-                }
-                Sign::Comma
-            }
-            _ if place > behind => {
-                return Some(Signed {
-                    sign: Sign::Flag,
-                    value: place,
-                    spaced: true,
-                    closed,
-                });
-            }
+            [b',', signed @ ..] if closed => match skip(signed, is_space) {
+                [b, ..] if value::is_quote(*b) || *b == b'\\' => (Sign::Comma, signed),
+                _ => return None,
+            },
+            [_, ..] if place.len() < behind.len() => (Sign::Flag, place),
             _ => return None,
         };
-        // `:=`, `==` and `=>` as well.
-        let signed = form::run_end(bytes, place + 1, |b| {
-            matches!(b, b'=' | b'>') && sign != Sign::Tag
-        });
-        let value = form::run_end(bytes, signed, is_space);
+        let value = skip(signed, is_space);
         Some(Signed {
             sign,
-            value,
-            spaced: place > at || value > signed,
+            value: self.bytes.len() - value.len(),
+            spaced: place.len() < rest.len() || value.len() < signed.len(),
             closed,
         })
     }
@@ -274,25 +256,33 @@ impl Scan<'_> {
             })
         };
         let named = |end: usize| {
-            name::names_credential(&self.text[at..end])
-                && self
-                    .sign(end, None)
-                    .is_some_and(|signed| matches!(signed.sign, Sign::Equals | Sign::Colon))
+            let name = &self.text[at..end];
+            let sign = || self.sign(end, None).map(|signed| signed.sign);
+            name::names_credential(name)
+                && !name.contains(form::PEM_BEGIN)
+                && matches!(sign(), Some(Sign::Equals | Sign::Colon))
         };
         let one = letters(at);
-        let two = if self.bytes.get(one) == Some(&b' ') {
-            letters(one + 1)
-        } else {
-            one
+        let two = match self.bytes[one..] {
+            [b' ', ..] => letters(one + 1),
+            _ => one,
         };
-        named(one) || two > one + 1 && self.bytes[two - 1].is_ascii_alphabetic() && named(two)
+        let two_words = self.bytes[at..two]
+            .last()
+            .is_some_and(u8::is_ascii_alphabetic);
+        named(one) || two_words && named(two)
     }
 
-    fn url(&mut self) {
-        match form::url_secret(self.bytes, self.at) {
-            Some(secret) if self.text[secret.clone()] == *MARK => self.restart(secret.end),
-            Some(secret) => self.redact(secret),
-            None => self.restart(self.at + "://".len()),
+    /// Goes on behind the `://` of a URL.
+    fn url(&mut self, start: usize) {
+        let Some(secret) = form::url_secret(&self.text[start..]) else {
+            return self.restart(start);
+        };
+        let secret = start + secret.start..start + secret.end;
+        if self.text[secret.clone()] == *MARK {
+            self.restart(secret.end);
+        } else {
+            self.redact(secret);
         }
     }
 
@@ -303,7 +293,7 @@ impl Scan<'_> {
     }
 
     fn restart(&mut self, at: usize) {
-        self.at = at;
+        self.next = at;
         self.prose = Prose::default();
     }
 }
@@ -311,4 +301,17 @@ impl Scan<'_> {
 /// What words are made of here: names of fields with their separators, and keys.
 fn is_word_byte(b: u8) -> bool {
     form::is_key_byte(b) || b == b'.'
+}
+
+fn is_space(b: u8) -> bool {
+    matches!(b, b' ' | b'\t')
+}
+
+fn is_arrow(b: u8) -> bool {
+    matches!(b, b'=' | b'>')
+}
+
+/// The rest behind bytes of one sort.
+fn skip(rest: &[u8], is_part: impl Fn(u8) -> bool) -> &[u8] {
+    &rest[form::run(rest, is_part)..]
 }

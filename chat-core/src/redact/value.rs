@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{
     MARK,
-    form::{pem_end, run_end},
+    form::{pem_end, run, run_end},
 };
 
 /// What a value stands behind.
@@ -75,104 +75,92 @@ fn quoted(bytes: &[u8], at: usize) -> Option<Range<usize>> {
 
 /// The closing quote, with its backslashes, of one that was opened behind `level` backslashes.
 fn closing(bytes: &[u8], from: usize, quote: u8, level: usize) -> Range<usize> {
-    let mut at = from;
-    while at < bytes.len() {
-        let end = run_end(bytes, at, |b| b == b'\\');
-        let slashes = end - at;
-        // Each level of quoting doubles the backslashes: what is left over tells a closing quote from one inside. Fewer than
-        // at the opening close a quote further out.
-        if bytes.get(end) == Some(&quote)
-            && (slashes < level || slashes % (2 * (level + 1)) == level)
-        {
+    (from..bytes.len())
+        .filter(|at| bytes[*at] == quote)
+        .find_map(|at| {
+            let slashes = trailing_slashes(&bytes[from..at]);
+            // Each level of quoting doubles the backslashes: what is left over tells a closing quote from one inside. Fewer
+            // than at the opening close a quote further out.
+            let closes = slashes <= level || slashes % (2 * (level + 1)) == level;
             // The value may itself end in (escaped) backslashes.
-            return end - slashes.min(level)..end + 1;
+            closes.then(|| at - slashes.min(level)..at + 1)
+        })
+        .unwrap_or(bytes.len()..bytes.len())
+}
+
+fn trailing_slashes(before: &[u8]) -> usize {
+    before.iter().rev().take_while(|b| **b == b'\\').count()
+}
+
+/// The end of a value without quotes: the first place from which `behind` does not say where it goes on. Marks and PEM blocks
+/// are passed over whole.
+fn bare_end(text: &str, start: usize, mut behind: impl FnMut(usize) -> Option<usize>) -> usize {
+    let mut next = start;
+    for at in start..text.len() {
+        if at >= next {
+            let mark = text.as_bytes()[at..].starts_with(MARK.as_bytes());
+            let whole = if mark {
+                Some(at + MARK.len())
+            } else {
+                pem_end(text, at)
+            };
+            let Some(behind) = whole.or_else(|| behind(at)) else {
+                return at;
+            };
+            next = behind;
         }
-        at = end + 1;
     }
-    bytes.len()..bytes.len()
+    text.len()
 }
 
-fn line_end(text: &str, at: usize, quote: Option<u8>) -> usize {
-    let bytes = text.as_bytes();
-    let mut end = at;
-    while let Some(b) = bytes.get(end) {
-        let escaped = *b == b'\\' && matches!(bytes.get(end + 1), Some(b'n' | b'r'));
-        match pem_end(text, end) {
-            Some(behind) => end = behind,
-            None if escaped || matches!(b, b'\n' | b'\r') || Some(*b) == quote => break,
-            None => end += 1,
+fn line_end(text: &str, start: usize, quote: Option<u8>) -> usize {
+    bare_end(text, start, |at| {
+        let rest = &text.as_bytes()[at..];
+        // The backslashes of an escaped line break or quote belong to it.
+        let (slashes, rest) = rest.split_at(run(rest, |b| b == b'\\'));
+        match (slashes, rest) {
+            (_, [b'\n' | b'\r', ..]) | ([_, ..], [b'n' | b'r', ..]) => None,
+            (_, [b, ..]) if Some(*b) == quote => None,
+            _ => Some(text.len() - rest.len()),
         }
-    }
-    // The backslashes of an escaped quote belong to it.
-    if bytes.get(end).is_some_and(|b| Some(*b) == quote) {
-        at + trim_slashes(&bytes[at..end])
-    } else {
-        end
-    }
+    })
 }
 
-fn trim_slashes(bytes: &[u8]) -> usize {
-    bytes
-        .iter()
-        .rposition(|b| *b != b'\\')
-        .map_or(0, |last| last + 1)
-}
-
-/// The end of a value without quotes: white space or punctuation ends it, unless in brackets or in the middle of a word.
+/// White space or punctuation ends a word, unless in brackets or in the middle of it.
 fn word_end(text: &str, start: usize, sign: Sign) -> usize {
     let bytes = text.as_bytes();
-    let (mut at, mut depth) = (start, 0_usize);
-    while let Some(&b) = bytes.get(at) {
-        if bytes[at..].starts_with(MARK.as_bytes()) {
-            at += MARK.len();
-            continue;
-        }
-        if let Some(behind) = pem_end(text, at) {
-            at = behind;
-            continue;
-        }
-        match b {
+    let mut depth = 0_usize;
+    bare_end(text, start, |at| {
+        let before = &bytes[start..at];
+        match bytes[at] {
             b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' if depth > 0 => depth -= 1,
-            _ if depth > 0 && is_quote(b) => {
-                let slashes = bytes[start..at]
-                    .iter()
-                    .rev()
-                    .take_while(|b| **b == b'\\')
-                    .count();
-                at = closing(bytes, at + 1, b, slashes).end;
-                continue;
-            }
-            _ if depth > 0 => {}
-            b'<' | b'>' | b';' => return at,
-            b'&' if sign == Sign::Equals => return at,
-            _ if b.is_ascii_whitespace() => {
-                // `Password { inner: ..` as Rust prints a struct.
-                let open = bytes
-                    .get(at + 1)
-                    .is_some_and(|next| matches!(next, b'{' | b'('));
-                if !(b == b' ' && open && is_type_name(&bytes[start..at])) {
-                    return at;
+            b if depth > 0 => match b {
+                b')' | b']' | b'}' => depth -= 1,
+                b if is_quote(b) => {
+                    return Some(closing(bytes, at + 1, b, trailing_slashes(before)).end);
                 }
-            }
+                _ => {}
+            },
+            b'<' | b'>' | b';' => return None,
+            b'&' if sign == Sign::Equals => return None,
+            // `Password { inner: ..` as Rust prints a struct.
+            b' ' if is_type_name(before) && matches!(bytes[at..], [_, b'{' | b'(', ..]) => {}
+            b if b.is_ascii_whitespace() => return None,
             // `b"..."`, `r"..."`: the letters before the quote are part of it.
-            _ if is_quote(b) && is_string_prefix(&bytes[start..at]) => {
-                at = closing(bytes, at + 1, b, 0).end;
-                continue;
+            b if is_quote(b) && is_string_prefix(before) => {
+                return Some(closing(bytes, at + 1, b, 0).end);
             }
-            _ if is_closer(b) => {
+            b if is_closer(b) => {
                 let behind = run_end(bytes, at, is_closer);
-                match bytes.get(behind) {
-                    None | Some(b';' | b'<' | b'>' | b'&') => return at,
-                    Some(next) if next.is_ascii_whitespace() => return at,
-                    Some(_) => at = behind - 1,
-                }
+                return match bytes[behind..] {
+                    [] | [b';' | b'<' | b'>' | b'&', ..] => None,
+                    [next, ..] => (!next.is_ascii_whitespace()).then_some(behind),
+                };
             }
             _ => {}
         }
-        at += 1;
-    }
-    bytes.len()
+        Some(at)
+    })
 }
 
 /// What closes a quote, a bracket or a clause, unless the word goes on behind it.
@@ -188,7 +176,7 @@ fn is_string_prefix(before: &[u8]) -> bool {
     (1..=2).contains(&before.len())
         && before
             .iter()
-            .all(|b| b.is_ascii_alphabetic() || *b == b'&' || *b == b'#')
+            .all(|b| b.is_ascii_alphabetic() || matches!(b, b'&' | b'#'))
 }
 
 fn is_type_name(word: &[u8]) -> bool {
