@@ -79,6 +79,10 @@ fn p1_c67_credentials_under_a_name_are_taken_out_and_the_rest_stays() {
         r#"body: "cookie: «a=b»\\\nHost: h""#,
         r#"body: "{\"log\": \"Cookie: «a=b»\"}""#,
         "password=«null-----BEGIN X-----password=»",
+        "token: «abc»",
+        "conn_string=«Server=db; Password=a b»",
+        "connectionstring=«Server=db; Password=a b»",
+        "privatekey: «a b»",
     ] {
         check(marked);
     }
@@ -111,13 +115,17 @@ fn p1_c67_credentials_are_told_by_their_form() {
         "secret «wJal/rXUtnFEMIbPxRfiCYaBcDeFgH+a»",
         r"line\n«eyJhbGciOi.eyJz»",
         "«-----BEGIN X-----\nabc\n-----END X-----»«eyJhbGciOi.eyJz»",
+        "«sk-AbCdefghijklmnopq» is a key without a digit",
+        "the token «aBaBaBaBabcdefghijkl» differs in kind 8 times in 20",
+        "0123456789abcdef0123-«ghp_16C7e42F292c6912E7710c838347Ae178B4a» ends in a key",
+        "the token «0123456789abcdef0123-ghp_16C7e42F292c6912E7710c838347Ae178B4a» does too",
     ] {
         check(marked);
     }
 }
 
 /// What must survive as it is: words, names and ids that only look alike.
-const LOOK_ALIKES: [&str; 49] = [
+const LOOK_ALIKES: [&str; 57] = [
     "max_tokens: 100",
     "\"max_tokens\": 4096, \"n\": 1",
     "used 12,345 tokens (prompt_tokens=12000, completion_tokens=345)",
@@ -167,6 +175,14 @@ const LOOK_ALIKES: [&str; 49] = [
     "primary key: id",
     "[\"password\", \"user_name\"] are required",
     "C:\\temp\\new\\readme.txt",
+    "sk-123456 and hf_misunderstanding",
+    "the token AbAbAbAbcdefghijklmn differs in kind 7 times in 20",
+    "eyJa.length and eyJhbGciOi.abc",
+    "docs/basic/tutorial-2024",
+    "key=3, code=5, ?code: 5",
+    "let token =lexer.next() or token= lexer.next()",
+    "if password>limit",
+    "--token/usage-2024",
 ];
 
 #[test]
@@ -194,6 +210,11 @@ fn p1_a_known_secret_is_taken_out_wherever_it_stands() {
         redactor.text("short"),
         "short",
         "too short to be looked for"
+    );
+    assert_eq!(
+        redactor.text("correct horsecorrect horse"),
+        "[redacted][redacted]",
+        "what only touches is not one"
     );
     assert!(matches!(redactor.text("nothing"), Cow::Borrowed("nothing")));
     assert_eq!(format!("{redactor:?}"), "Redactor { secrets: 3 }");
