@@ -184,11 +184,11 @@ impl AnswerReader {
             "length" | "max_tokens" => self.finish = Some(FinishReason::Length),
             "content_filter" => self.finish = Some(FinishReason::ContentFilter),
             "tool_calls" | "function_call" => self.finish = Some(FinishReason::ToolCalls),
-            // The journal keeps it, so a word is all it may be.
-            word => {
-                self.finish = Some(FinishReason::Other(
-                    word[..word.floor_char_boundary(64)].into(),
-                ))
+            // As it was sent: a secret in it must still be known for one.
+            _ => {
+                let word = &choice.finish_reason;
+                let word = &word[..word.floor_char_boundary(MAX_WORD_BYTES)];
+                self.finish = Some(FinishReason::Other(word.into()));
             }
         }
         Ok(())
@@ -200,6 +200,9 @@ impl AnswerReader {
         out.push_back(ModelEvent::Finish(reason));
     }
 }
+
+/// The most that is kept of a finish reason that only this server gives: the journal keeps it, so a word is all it may be.
+pub(crate) const MAX_WORD_BYTES: usize = 64;
 
 /// How servers end a stream.
 const DONE: &str = "[DONE]";

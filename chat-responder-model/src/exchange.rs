@@ -10,7 +10,7 @@
 use std::{collections::VecDeque, error::Error, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use chat_core::{ModelEvent, RecordedError};
+use chat_core::{FinishReason, ModelEvent, RecordedError};
 use reqwest::{
     Response,
     header::{ACCEPT, CONTENT_TYPE, HeaderValue, LOCATION},
@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::{
     MAX_SAID_BYTES, ModelError, OpenAiModel, TimeoutKind,
-    answer::{AnswerReader, Fault, Progress},
+    answer::{AnswerReader, Fault, MAX_WORD_BYTES, Progress},
     refusal::{self, Answered},
     said::Said,
     sse::MAX_STRAY_BYTES,
@@ -99,7 +99,7 @@ impl Exchange {
         loop {
             if let Some(event) = self.pending.pop_front() {
                 self.spoke = true;
-                return Some(Ok(event));
+                return Some(Ok(self.recordable(event)));
             }
             match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Over => return None,
@@ -121,6 +121,17 @@ impl Exchange {
                     };
                 }
             }
+        }
+    }
+
+    /// Of what an answer says, its text is written as it is; a finish reason of the server's own is written too, and must hold no
+    /// key (law M6).
+    fn recordable(&self, event: ModelEvent) -> ModelEvent {
+        match event {
+            ModelEvent::Finish(FinishReason::Other(word)) => ModelEvent::Finish(
+                FinishReason::Other(self.model.endpoint().words().shown(&word, MAX_WORD_BYTES)),
+            ),
+            other => other,
         }
     }
 

@@ -113,6 +113,18 @@ async fn m6_no_key_is_printed_or_logged_even_where_the_server_repeats_it() {
         exchange.chunk(events).await;
         check_error(&answer.next().await.unwrap().unwrap_err());
     }
+    for reason in [
+        KEY.to_owned(),
+        format!("{}{KEY}", "x".repeat(50)),
+        HEADER.to_owned(),
+    ] {
+        let (mut answer, mut exchange) = answering(&server, &model).await;
+        exchange
+            .event(format!(r#"{{"choices":[{{"finish_reason":"{reason}"}}]}}"#))
+            .await;
+        exchange.event("[DONE]").await;
+        check(&format!("{:?}", event(&mut answer).await));
+    }
     drop(server);
     check_error(&ask(&model).next().await.unwrap().unwrap_err());
 
