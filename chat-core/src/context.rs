@@ -2,7 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{Message, TurnRecord, TurnStatus, transcript::Turns, transcript::turn_messages};
+use crate::{
+    Message, TurnRecord, TurnStatus,
+    transcript::{Slot, Turns, turn_messages},
+};
 
 /// How much of the conversation a responder sees.
 #[derive(Clone, Default)]
@@ -18,9 +21,12 @@ pub enum ContextPolicy {
         /// How many tokens fit.
         budget: u64,
         /// Counts the tokens of one turn: input, steering and reply. Asked once per turn, never under a lock.
-        count: Arc<dyn Fn(&TurnRecord) -> u64 + Send + Sync>,
+        count: Arc<Counter>,
     },
 }
+
+/// Counts the tokens of one turn.
+pub(crate) type Counter = dyn Fn(&TurnRecord) -> u64 + Send + Sync;
 
 impl ContextPolicy {
     /// As many of the newest completed turns as fit into a budget, by the caller's own counter.
@@ -57,7 +63,7 @@ impl ContextPolicy {
             Self::TokenBudget { budget, count } => {
                 let (mut left, mut first) = (*budget, turns.len());
                 for (place, slot) in completed(turns) {
-                    let tokens = *slot.tokens.get_or_init(|| count(&slot.record));
+                    let tokens = tokens(slot, count);
                     let Some(rest) = left.checked_sub(tokens) else {
                         break;
                     };
@@ -73,8 +79,22 @@ impl ContextPolicy {
     }
 }
 
+/// What a counter counts for a turn. The first counter's figure is remembered, for that counter alone: another one may count
+/// something else.
+fn tokens(slot: &Slot, count: &Arc<Counter>) -> u64 {
+    let (counter, tokens) = slot
+        .tokens
+        .get_or_init(|| (Arc::downgrade(count), count(&slot.record)));
+    // A counter that is gone keeps its place in memory as long as it is named here, so no other can have it.
+    if std::ptr::addr_eq(counter.as_ptr(), Arc::as_ptr(count)) {
+        *tokens
+    } else {
+        count(&slot.record)
+    }
+}
+
 /// The completed turns with their places, the newest first.
-fn completed(turns: &Turns) -> impl Iterator<Item = (usize, &crate::transcript::Slot)> {
+fn completed(turns: &Turns) -> impl Iterator<Item = (usize, &Slot)> {
     let last = turns.len();
     turns
         .slots

@@ -1,17 +1,22 @@
 //! Replay: what a journal's entries come to. Total: any sequence of entries gives a transcript (law J4).
 
-use std::{collections::BTreeMap, sync::Arc, sync::OnceLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock, Weak},
+};
 
 use rpds::VectorSync;
 
-use crate::{Entry, EntryBody, Message, Metadata, Seq, TurnId, TurnRecord, TurnStatus};
+use crate::{
+    Entry, EntryBody, Message, Metadata, Seq, TurnId, TurnRecord, TurnStatus, context::Counter,
+};
 
 /// A turn in a transcript, with what is worth keeping about it while it stays as it is.
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) record: TurnRecord,
-    /// What the chat's context counted for this turn: counted once (law R3).
-    pub(crate) tokens: OnceLock<u64>,
+    /// What a context's counter counted for this turn, and which did: counted once (law R3).
+    pub(crate) tokens: OnceLock<(Weak<Counter>, u64)>,
 }
 
 impl Slot {

@@ -129,6 +129,17 @@ fn r3_a_turn_is_counted_once_and_only_as_far_back_as_needed() {
 }
 
 #[test]
+fn r3_no_counter_is_given_what_another_counted() {
+    let turns = conversation("cccc").turns();
+    let budget = |tokens: u64| ContextPolicy::token_budget(10, move |_| tokens);
+    let (small, large) = (budget(1), budget(5));
+    for _ in 0..2 {
+        assert_eq!(small.build(&turns).turns().count(), 4);
+        assert_eq!(large.build(&turns).turns().count(), 2);
+    }
+}
+
+#[test]
 fn r3_a_counter_that_panicked_is_asked_again() {
     let calls = AtomicUsize::new(0);
     let calls: &'static AtomicUsize = Box::leak(Box::new(calls));
