@@ -99,17 +99,28 @@ impl Problem {
         }
     }
 
-    /// A turn without a reply. What is in the journal can be retried, and only that is promised.
-    pub(crate) fn turn(error: &TurnError, session: &SessionId, turn: &TurnId) -> Self {
+    /// A turn without a reply. What is in the journal can be retried, and only that is promised: the turn is named where it is
+    /// among the session's.
+    pub(crate) fn turn(error: &TurnError, session: &SessionId, turn: Option<&TurnId>) -> Self {
         // As it is recorded: without credentials, and not endless.
         let recorded = error.recorded().message;
-        let (session, turn) = (quoted(session.as_str()), quoted(turn.as_str()));
-        let retry = format!("retry {session} {turn}");
+        let session = quoted(session.as_str());
+        let again = |problem: Self, words| match turn {
+            Some(turn) => {
+                problem.propose(words, format!("retry {session} {}", quoted(turn.as_str())))
+            }
+            None => problem.propose(
+                "it is not among the session's turns",
+                format!("show {session}"),
+            ),
+        };
         let problem = match error {
-            TurnError::Failed(_) => Self::failed(format!("the turn failed: {recorded}"))
-                .propose("nothing is lost, answer it again", retry),
+            TurnError::Failed(_) => again(
+                Self::failed(format!("the turn failed: {recorded}")),
+                "nothing is lost, answer it again",
+            ),
             TurnError::Canceled { .. } | TurnError::Interrupted(_) => {
-                Self::failed(&*recorded).propose("answer it again", retry)
+                again(Self::failed(&*recorded), "answer it again")
             }
             TurnError::NotAccepted(NotAccepted::Store(error)) => Self::store(error),
             TurnError::NotAccepted(NotAccepted::Retry(refused)) => {
@@ -167,12 +178,18 @@ mod tests {
         );
         let failed = TurnError::Failed(ResponderError::new("no\u{1b}[2J\nserver"));
         assert_eq!(
-            Problem::turn(&failed, &session, &turn).text(&Again::Plain),
+            Problem::turn(&failed, &session, Some(&turn)).text(&Again::Plain),
             "chat: the turn failed: no␛[2J server\n      nothing is lost, answer it again: chat retry 01jd3k t1\n"
         );
         assert_eq!(
-            Problem::turn(&failed, &session, &turn).text(&Again::Never),
+            Problem::turn(&failed, &session, Some(&turn)).text(&Again::Never),
             "chat: the turn failed: no␛[2J server\n"
+        );
+        let canceled = TurnError::Canceled { reason: None };
+        assert_eq!(
+            Problem::turn(&canceled, &session, None).text(&Again::Plain),
+            "chat: canceled\n      it is not among the session's turns: chat show 01jd3k\n",
+            "T6: it was canceled while it was queued"
         );
     }
 
@@ -185,7 +202,7 @@ mod tests {
             (TurnError::Failed(ResponderError::new("x")), Exit::Failed),
             (TurnError::NotAccepted(NotAccepted::HoldLost), Exit::Failed),
         ] {
-            assert_eq!(Problem::turn(&error, &session, &turn).exit, exit);
+            assert_eq!(Problem::turn(&error, &session, Some(&turn)).exit, exit);
         }
     }
 }

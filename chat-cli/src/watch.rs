@@ -41,7 +41,10 @@ pub(crate) async fn watch(
             note_cut(&reply, desk);
             Exit::Completed
         }
-        Err(error) => desk.tell(&Problem::turn(&error, session.id(), turn.id())),
+        Err(error) => {
+            let recorded = session.find(turn.id()).map(|turn| turn.id);
+            desk.tell(&Problem::turn(&error, session.id(), recorded.as_ref()))
+        }
     }
 }
 
