@@ -152,7 +152,12 @@ impl Chat {
         let created = Entry::new(Seq::ZERO, entry_id, services.environment.now(), body);
         let mut transcript = Transcript::default();
         transcript.apply(&created);
+        let before = self.sessions().find(&id);
         services.store.create(&id, vec![created]).await?;
+        if let Some(before) = before {
+            // The id was free: another chat or process deleted what that session was of.
+            before.set_deleted();
+        }
         Ok(self.register(&id, runtime, transcript, false))
     }
 
@@ -163,7 +168,7 @@ impl Chat {
     pub async fn open_session(&self, id: &SessionId) -> Result<Session, ChatError> {
         let runtime = self.runtime()?;
         let open = self.sessions().find(id);
-        if let Some(shared) = open.filter(|shared| !shared.is_gone()) {
+        if let Some(shared) = open.filter(|shared| !shared.is_over()) {
             return Ok(Session { shared });
         }
         let mut transcript = Transcript::default();
@@ -192,13 +197,15 @@ impl Chat {
     /// there.
     pub async fn delete_session(&self, id: &SessionId) -> Result<(), StoreError> {
         let shared = self.sessions().find(id);
-        if shared.is_some_and(|shared| !shared.is_stopped()) {
+        if shared.as_ref().is_some_and(|shared| !shared.is_stopped()) {
             return Err(StoreError::Busy {
                 session: id.clone(),
             });
         }
         self.0.services.store.delete(id).await?;
-        self.sessions().open.remove(id);
+        if let Some(shared) = shared {
+            shared.set_deleted();
+        }
         Ok(())
     }
 
@@ -264,7 +271,7 @@ impl Chat {
         fresh.tell(|machine, _| machine.handle_refreshed(&[], held));
         let now = self.0.services.environment.now();
         let mut sessions = self.sessions();
-        if let Some(shared) = sessions.find(id).filter(|shared| !shared.is_gone()) {
+        if let Some(shared) = sessions.find(id).filter(|shared| !shared.is_over()) {
             return Session { shared };
         }
         sessions.sweep();

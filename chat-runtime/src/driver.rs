@@ -151,6 +151,7 @@ async fn until_lost(lost: Option<&mut BoxFuture<'static, ()>>) {
 /// Waits for the hold, unless the machine gives it up. Answers the machine in any case.
 async fn acquire(shared: &Arc<Shared>, from: Seq) -> Option<Hold> {
     let acquire = AssertUnwindSafe(async {
+        shared.check_there()?;
         let acquired = shared.services.store.acquire(&shared.id, from).await?;
         let lost = acquired.writer.lost();
         Ok((acquired, lost))

@@ -99,6 +99,7 @@ impl Session {
     /// What the store fails with: then nothing changed.
     pub async fn refresh(&self) -> Result<(), StoreError> {
         self.shared.until_let_go().await;
+        self.shared.check_there()?;
         let (from, open) = {
             let locked = self.shared.lock();
             let transcript = locked.machine.transcript();

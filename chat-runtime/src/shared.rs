@@ -11,7 +11,7 @@ use std::{
 
 use chat_core::{
     ChatEvent, ContextPolicy, Entry, Output, Responder, Seq, SessionId, SessionMachine, Start,
-    SteerError, SteerId, Store, Timestamp, Transcript, TurnError, TurnId, TurnReply,
+    SteerError, SteerId, Store, StoreError, Timestamp, Transcript, TurnError, TurnId, TurnReply,
 };
 use tokio::{
     runtime::Handle,
@@ -84,6 +84,8 @@ pub(crate) struct Locked {
     pub(crate) driving: bool,
     /// Whether the runtime that drove it is gone: nothing comes of this session any more.
     pub(crate) gone: bool,
+    /// Whether its journal was deleted: one that is created under its id is another session's.
+    deleted: bool,
     execution: Option<Running>,
 }
 
@@ -144,6 +146,7 @@ impl Shared {
                 commands: VecDeque::new(),
                 driving: false,
                 gone: false,
+                deleted: false,
                 execution: None,
             }),
             work: Notify::new(),
@@ -227,9 +230,26 @@ impl Shared {
         locked.machine.is_idle() && !locked.driving
     }
 
-    /// Whether the runtime that drove it is gone, so that it is to be opened anew.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.lock().gone
+    /// Whether its runtime or its journal is gone, so that what is of its id now is to be opened anew.
+    pub(crate) fn is_over(&self) -> bool {
+        let locked = self.lock();
+        locked.gone || locked.deleted
+    }
+
+    /// Its journal was deleted: handles that are left get *missing*, whoever takes the id now (law S7).
+    pub(crate) fn set_deleted(&self) {
+        self.lock().deleted = true;
+    }
+
+    /// # Errors
+    /// [`StoreError::Missing`] where its journal was deleted.
+    pub(crate) fn check_there(&self) -> Result<(), StoreError> {
+        if self.lock().deleted {
+            return Err(StoreError::Missing {
+                session: self.id.clone(),
+            });
+        }
+        Ok(())
     }
 
     /// Waits until no turn is under way and no hold is held.

@@ -1,7 +1,8 @@
 //! T2: one turn at a time, in the order sent, each seeing the reply before it; never two at once over one store.
 
 use chat_conformance::Op;
-use chat_core::{Reply, Role, TurnStatus};
+use chat_core::{Reply, Role, StoreError, TurnStatus};
+use chat_runtime::{Chat, NewSession, responder_fn};
 
 use crate::kit::{Lab, idle, kind, oops};
 
@@ -167,4 +168,35 @@ async fn c10_a_turn_sent_while_another_runs_is_queued_with_its_real_id() {
     call.finish(Reply::text("2"));
     second.result().await.unwrap();
     assert_eq!(lab.session.turns().last().unwrap().id, *second.id());
+}
+
+#[tokio::test(start_paused = true)]
+async fn s7_a_handle_of_a_deleted_session_gets_missing_whoever_takes_its_id() {
+    let lab = Lab::new().await;
+    let id = lab.session.id().clone();
+    let elsewhere = lab.elsewhere().await.chat;
+    let echo = responder_fn(|request, _| async move { Ok(Reply::text(request.input)) });
+    let chat = Chat::new(echo, lab.store.clone());
+    let mut open = chat.open_session(&id).await.unwrap();
+    for deletes in [&chat, &elsewhere] {
+        let before = open;
+        before.ask("old").await.unwrap();
+        deletes.delete_session(&id).await.unwrap();
+        let new = NewSession {
+            id: Some(id.clone()),
+            ..NewSession::default()
+        };
+        open = chat.create_session_with(new).await.unwrap();
+        assert!(open.turns().is_empty(), "it is a new session");
+        // As long as the old one: its handle would find what it expects.
+        assert_eq!(&*open.ask("new").await.unwrap(), "new");
+        assert_eq!(kind(before.ask("more").await), "session-missing");
+        assert!(matches!(
+            before.refresh().await,
+            Err(StoreError::Missing { .. })
+        ));
+        let again = chat.open_session(&id).await.unwrap();
+        assert_eq!(again.turns().len(), 1, "it is the one that is open now");
+        assert_eq!(open.messages().len(), 2);
+    }
 }
