@@ -7,7 +7,10 @@ use chat_core::{Acquired, Appended, JournalWriter, Seq, StoreError};
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt;
 
-use crate::shared::{Command, Shared};
+use crate::{
+    quietly::quietly,
+    shared::{Command, Shared},
+};
 
 /// Ends every turn of the session, should the runtime drop the driver before its work is done (law T5).
 pub(crate) struct Guard {
@@ -44,6 +47,14 @@ struct Hold {
     lost: Option<BoxFuture<'static, ()>>,
 }
 
+/// Lets go of the hold.
+fn let_go(hold: &mut Option<Hold>) {
+    if let Some(Hold { writer, lost }) = hold.take() {
+        quietly(|| drop(lost));
+        quietly(|| drop(writer));
+    }
+}
+
 /// What the driver does next.
 enum Next {
     Command(Command),
@@ -60,7 +71,7 @@ pub(crate) async fn drive(mut guard: Guard) {
             Next::Command(Command::Acquire { from }) => hold = acquire(&shared, from).await,
             // The acquire it was meant for has been answered.
             Next::Command(Command::GiveUpAcquire) => {}
-            Next::Command(Command::Release) => hold = None,
+            Next::Command(Command::Release) => let_go(&mut hold),
             Next::Command(Command::Append { entry, last }) => {
                 let result = match &mut hold {
                     Some(Hold { writer, lost }) => {
@@ -78,7 +89,7 @@ pub(crate) async fn drive(mut guard: Guard) {
                     None => Appended::Fenced,
                 };
                 if last && matches!(result, Appended::Written) {
-                    hold = None;
+                    let_go(&mut hold);
                 }
                 shared.tell(|machine, now| machine.handle_appended(now, result));
             }
@@ -153,15 +164,21 @@ async fn acquire(shared: &Arc<Shared>, from: Seq) -> Option<Hold> {
     let acquire = AssertUnwindSafe(async {
         shared.check_there()?;
         let acquired = shared.services.store.acquire(&shared.id, from).await?;
-        let lost = acquired.writer.lost();
+        // Who can't be told of the loss any more has to take it for lost.
+        let lost = AssertUnwindSafe(acquired.writer.lost())
+            .catch_unwind()
+            .map(drop)
+            .boxed();
         Ok((acquired, lost))
     })
     .catch_unwind();
+    let mut acquire = Box::pin(acquire);
     let result = tokio::select! {
         biased;
         () = given_up(shared) => Err(StoreError::backend("the hold is no longer wanted")),
-        result = acquire => result.unwrap_or_else(|panic| Err(panicked(&*panic))),
+        result = &mut acquire => result.unwrap_or_else(|panic| Err(panicked(&*panic))),
     };
+    quietly(|| drop(acquire));
     match result {
         Ok((
             Acquired {

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     giving_way::{behind_others, giving_way},
+    quietly::quietly,
     shared::Shared,
 };
 
@@ -133,6 +134,22 @@ pub(crate) async fn execute(
         } else {
             None
         };
+        // Theirs are the last references, dropped once the machine was told and the lock is free.
+        let failures: Vec<ResponderError> = round
+            .ended
+            .iter()
+            .filter_map(|ended| ended.as_ref().err())
+            .chain(
+                reply
+                    .iter()
+                    .flatten()
+                    .filter_map(|reply| reply.as_ref().err()),
+            )
+            .cloned()
+            .collect();
+        for failure in &failures {
+            shared.keep(&turn, failure);
+        }
         if !round.is_empty() || reply.is_some() {
             shared.tell(|machine, now| {
                 for (ticket, result) in round.steered.drain(..) {
@@ -147,6 +164,7 @@ pub(crate) async fn execute(
                 }
             });
         }
+        quietly(|| drop(failures));
         if done {
             return;
         }

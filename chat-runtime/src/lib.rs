@@ -35,6 +35,7 @@ mod events;
 mod execution;
 mod giving_way;
 mod lazy;
+mod quietly;
 mod responder_fn;
 mod session;
 mod shared;

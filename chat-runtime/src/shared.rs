@@ -10,8 +10,9 @@ use std::{
 };
 
 use chat_core::{
-    ChatEvent, ContextPolicy, Entry, Output, Responder, Seq, SessionId, SessionMachine, Start,
-    SteerError, SteerId, Store, StoreError, Timestamp, Transcript, TurnError, TurnId, TurnReply,
+    ChatEvent, ContextPolicy, Entry, Output, Responder, ResponderError, Seq, SessionId,
+    SessionMachine, Start, SteerError, SteerId, Store, StoreError, Timestamp, Transcript,
+    TurnError, TurnId, TurnReply,
 };
 use tokio::{
     runtime::Handle,
@@ -26,6 +27,7 @@ use crate::{
     environment::Environment,
     events::Log,
     execution::{self, Inbox, Request},
+    quietly::quietly,
 };
 
 /// What became of a steer.
@@ -38,16 +40,35 @@ pub(crate) struct TurnState {
     pub(crate) accepted: Answer<Result<(), TurnError>>,
     pub(crate) result: Answer<Result<TurnReply, TurnError>>,
     pub(crate) log: Arc<Log>,
+    /// What the machine has of the caller's own, kept until the turn has settled: the machine lets go of it under the lock, where
+    /// it must not be the last to do so.
+    kept: Mutex<Kept>,
+}
+
+/// Values that run caller's code when they are dropped.
+#[derive(Debug, Default)]
+struct Kept {
+    _context: Option<ContextPolicy>,
+    failures: Vec<ResponderError>,
 }
 
 impl TurnState {
-    pub(crate) fn new(id: TurnId) -> Arc<Self> {
+    fn new(turn: &chat_core::NewTurn) -> Arc<Self> {
         Arc::new(Self {
-            id,
+            id: turn.id.clone(),
             accepted: Answer::new(),
             result: Answer::new(),
             log: Arc::default(),
+            kept: Mutex::new(Kept {
+                _context: turn.context.clone(),
+                failures: Vec::new(),
+            }),
         })
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        // Nothing that can panic runs under this lock.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -178,7 +199,7 @@ impl Shared {
 
     /// Queues a turn, and gives what its handles read.
     pub(crate) fn send(self: &Arc<Self>, turn: chat_core::NewTurn) -> Arc<TurnState> {
-        let state = TurnState::new(turn.id.clone());
+        let state = TurnState::new(&turn);
         let mut after = After::default();
         {
             let mut locked = self.lock();
@@ -188,6 +209,14 @@ impl Shared {
         }
         self.carry_out(after);
         state
+    }
+
+    /// Keeps a failure that the machine is about to be told of, for as long as the turn has not settled.
+    pub(crate) fn keep(&self, turn: &TurnId, failure: &ResponderError) {
+        let state = self.lock().turns.get(turn).cloned();
+        if let Some(state) = state {
+            state.kept().failures.push(failure.clone());
+        }
     }
 
     /// Offers input to a turn; the receiver is told what became of it.
@@ -290,7 +319,7 @@ impl Shared {
             settled,
         } = after;
         for signal in signals {
-            signal.cancel();
+            quietly(|| signal.cancel());
         }
         for abort in aborts {
             abort.abort();
@@ -310,13 +339,15 @@ impl Shared {
             None => {}
         }
         for waker in wakers {
-            waker.wake();
+            quietly(|| waker.wake());
         }
         for (sender, result) in steered {
             // Whoever sent it may have gone: what became of it is in the journal or nowhere.
-            let _ = sender.send(result);
+            quietly(|| drop(sender.send(result)));
         }
-        drop(settled);
+        for state in settled {
+            quietly(|| drop(state));
+        }
     }
 
     fn spawn_execution(

@@ -7,6 +7,8 @@ mod kit;
 #[cfg(test)]
 mod blocking;
 #[cfg(test)]
+mod callers_code;
+#[cfg(test)]
 mod events;
 #[cfg(test)]
 mod memory;
