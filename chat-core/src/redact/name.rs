@@ -154,7 +154,7 @@ pub(super) fn classify(name: &str) -> Option<Name> {
             line: true,
         });
     }
-    while words.len() > 1 && words.last().is_some_and(|last| QUALIFIERS.contains(last)) {
+    while words.last().is_some_and(|last| QUALIFIERS.contains(last)) {
         words.pop();
     }
     let last = words.pop()?;
@@ -277,6 +277,7 @@ mod tests {
             "X-Amz-Security-Token",
             "GITHUB_TOKEN",
             "sessionToken",
+            "oauth2Token",
             "cookie",
             "Set-Cookie",
             "cookies",
