@@ -84,6 +84,8 @@ fn p1_c67_credentials_under_a_name_are_taken_out_and_the_rest_stays() {
         "connectionstring=«Server=db; Password=a b»",
         "privatekey: «a b»",
         r#"log: "[(\"x-api-key\", \"«ab-1»\")]""#,
+        r#"body: "{\"password\": \"«a\\\\»\", \"n\": 1}""#,
+        r"cookie: «a=b\»",
     ] {
         check(marked);
     }
