@@ -61,7 +61,7 @@ const MIN_KEY: usize = 10;
 const AWS_PREFIXES: [&[u8]; 2] = [b"AKIA", b"ASIA"];
 
 /// What a PEM block begins with.
-pub(super) const PEM_BEGIN: &str = "-----BEGIN ";
+const PEM_BEGIN: &str = "-----BEGIN ";
 
 /// The length of a key id of AWS.
 const AWS_KEY_ID: usize = 20;
@@ -70,10 +70,10 @@ const AWS_KEY_ID: usize = 20;
 pub(super) fn credential(before: Option<u8>, rest: &[u8]) -> Option<usize> {
     let key = || prefixed(rest).or_else(|| aws(rest));
     match before {
-        None | Some(b'.') => key().or_else(|| jwt(rest)),
+        Some(b) if b.is_ascii_alphanumeric() => None,
         // In the middle of a run of base64url: none is looked through twice.
         Some(b'_' | b'-') => key(),
-        Some(_) => None,
+        Some(_) | None => key().or_else(|| jwt(rest)),
     }
 }
 

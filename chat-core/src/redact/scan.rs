@@ -238,7 +238,11 @@ impl Scan<'_> {
         let nothing = text.is_empty() || value::is_nothing(text);
         let empty = !named.line && self.begins_name(value.start);
         let name = named.sign == Sign::Comma && value::is_field_name(text);
-        let word = named.doubted && !form::looks_opaque(text.as_bytes(), 6);
+        // A mark is as long as it is: what is left beside it must be odd.
+        let opaque = text
+            .split(MARK)
+            .any(|left| form::looks_opaque(left.as_bytes(), 6));
+        let word = named.doubted && !opaque;
         if text == MARK {
             self.restart(value.end);
         } else if nothing || empty || name || word {
@@ -256,10 +260,9 @@ impl Scan<'_> {
             })
         };
         let named = |end: usize| {
-            let name = &self.text[at..end];
             let sign = || self.sign(end, None).map(|signed| signed.sign);
-            name::names_credential(name)
-                && !name.contains(form::PEM_BEGIN)
+            name::names_credential(&self.text[at..end])
+                && self.credential(at..end).is_none()
                 && matches!(sign(), Some(Sign::Equals | Sign::Colon))
         };
         let one = letters(at);
