@@ -7,10 +7,7 @@ use chat_core::{Acquired, Appended, JournalWriter, Seq, StoreError};
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt;
 
-use crate::{
-    quietly::quietly,
-    shared::{Command, Shared},
-};
+use crate::{outputs::Command, quietly::quietly, shared::Shared};
 
 /// Ends every turn of the session, should the runtime drop the driver before its work is done (law T5).
 pub(crate) struct Guard {

@@ -35,11 +35,13 @@ mod events;
 mod execution;
 mod giving_way;
 mod lazy;
+mod outputs;
 mod quietly;
 mod responder_fn;
 mod session;
 mod shared;
 mod turn;
+mod turn_state;
 
 pub use chat::{Chat, ChatBuilder, ChatError, NewSession};
 pub use environment::{Environment, SystemEnvironment};

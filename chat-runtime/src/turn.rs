@@ -11,7 +11,8 @@ use futures_core::future::BoxFuture;
 use crate::{
     events::{EventsTaken, TurnEvents, TurnText},
     session::told,
-    shared::{Shared, TurnState},
+    shared::Shared,
+    turn_state::TurnState,
 };
 
 /// One user input being answered. The turn goes on whether or not anyone holds this.
