@@ -22,7 +22,8 @@ pub trait Store: Send + Sync + 'static {
         entries: Vec<Entry>,
     ) -> BoxFuture<'static, Result<(), StoreError>>;
 
-    /// Reads a journal from a place on, in order, in batches. Never waits for a writer, changes nothing.
+    /// Reads a journal from a place on, in order, in batches. Never waits for a writer, changes nothing. From a place behind the
+    /// journal's end there are no entries, which is no error.
     ///
     /// A torn tail ends the stream and is returned as its last item, where nobody holds the journal (law S3).
     /// The stream ends after its first error.
@@ -35,6 +36,8 @@ pub trait Store: Send + Sync + 'static {
     /// Waits for the hold on a session: the right to write its journal (law S5). First come, first served within a process;
     /// across processes nobody starves. Dropping the future gives up the place.
     ///
+    /// It gives the journal's entries from a place on; from one behind the journal's end none, which is no error.
+    ///
     /// # Errors
     /// [`StoreError::Missing`] where there is no such session, or no longer.
     fn acquire(
@@ -43,7 +46,12 @@ pub trait Store: Send + Sync + 'static {
         from: Seq,
     ) -> BoxFuture<'static, Result<Acquired, StoreError>>;
 
-    /// One page of the sessions there are, the one with the newest activity first (law S6).
+    /// One page of the sessions there are (law S6): the newest [`last_activity`](SessionSummary::last_activity) first, those of
+    /// the same time by their ids, ascending by byte, and those of no readable time last. Where a page ended is a place in this order, so that a cursor stays good
+    /// while sessions come and go; a session that something happens in meanwhile moves in front of it.
+    ///
+    /// # Errors
+    /// [`StoreError::Backend`] where the cursor is none of this store's.
     fn list(&self, page: ListRequest) -> BoxFuture<'static, Result<SessionPage, StoreError>>;
 
     /// Deletes a session's journal: takes the hold first.
@@ -199,7 +207,7 @@ pub struct Cursor(pub Arc<str>);
 /// One page of a list.
 #[derive(Debug, Clone, Default)]
 pub struct SessionPage {
-    /// The sessions, the one with the newest activity first.
+    /// The sessions, in the list's order.
     pub sessions: Vec<SessionSummary>,
     /// Where the next page begins, where there is one.
     pub next: Option<Cursor>,
@@ -214,7 +222,8 @@ pub struct SessionSummary {
     pub title: Option<Arc<str>>,
     /// When it was created, where that can be read.
     pub created_at: Option<Timestamp>,
-    /// When something last happened, where that can be read.
+    /// When something last happened, where that can be read: the time of the last readable entry in the journal's order, which
+    /// need not be the latest of all.
     pub last_activity: Option<Timestamp>,
     /// How many turns were accepted.
     pub turns: u64,
@@ -303,6 +312,18 @@ impl Capabilities {
             shared: false,
             persistent: false,
         }
+    }
+
+    /// Says whether other processes can open the same store.
+    #[must_use]
+    pub fn with_shared(self, shared: bool) -> Self {
+        Self { shared, ..self }
+    }
+
+    /// Says whether a reopened store shows what was there before.
+    #[must_use]
+    pub fn with_persistent(self, persistent: bool) -> Self {
+        Self { persistent, ..self }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The journals of a [`MemoryStore`](super::MemoryStore), and the rules an entry has to keep. Knows nothing of holds and waiting.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     ops::{Bound, Range},
     sync::Arc,
@@ -14,14 +15,13 @@ use crate::{
     StoreError, Timestamp,
 };
 
-/// When a session was last written: by its last entry's time, and by the order of writing where that is the same.
-pub(super) type Activity = (Timestamp, u64);
+/// Where a session stands in the list (law S6): the newest activity first, ties by id.
+pub(super) type Standing = (Reverse<Timestamp>, SessionId);
 
 #[derive(Debug, Default)]
 pub(super) struct Journals {
     sessions: BTreeMap<SessionId, Journal>,
-    by_activity: BTreeMap<Activity, SessionId>,
-    writes: u64,
+    listed: BTreeSet<Standing>,
 }
 
 #[derive(Debug)]
@@ -29,7 +29,8 @@ pub(super) struct Journal {
     pub(super) lines: Lines,
     pub(super) queue: Queue,
     ids: BTreeSet<EntryId>,
-    activity: Activity,
+    /// The time of its last entry.
+    last_activity: Timestamp,
     created_at: Timestamp,
     title: Option<Arc<str>>,
     turns: u64,
@@ -89,12 +90,11 @@ impl Journals {
                 "the first entry of a journal is session.created".into(),
             ));
         }
-        let activity = self.next_activity(last.at());
         let mut journal = Journal {
             lines: Lines(VectorSync::new_sync()),
             queue: Queue::default(),
             ids: BTreeSet::new(),
-            activity,
+            last_activity: last.at(),
             created_at: first.at(),
             title: None,
             turns: 0,
@@ -105,14 +105,13 @@ impl Journals {
                 Admitted::Skip => return Err(misuse("an entry is given twice".into())),
             }
         }
-        self.by_activity.insert(activity, session.clone());
+        self.listed.insert(journal.standing(session));
         self.sessions.insert(session.clone(), journal);
         Ok(())
     }
 
     /// Writes an entry, where it is not there yet.
     pub(super) fn append(&mut self, session: &SessionId, entry: &Entry) -> Result<(), StoreError> {
-        let activity = self.next_activity(entry.at());
         let journal = self.journal_mut(session)?;
         let admitted = journal.admit(entry).map_err(|what| StoreError::Misuse {
             session: session.clone(),
@@ -120,9 +119,11 @@ impl Journals {
         })?;
         if let Admitted::Write(line) = admitted {
             journal.push(entry, line);
-            let before = std::mem::replace(&mut journal.activity, activity);
-            self.by_activity.remove(&before);
-            self.by_activity.insert(activity, session.clone());
+            let before = journal.standing(session);
+            journal.last_activity = entry.at();
+            let now = journal.standing(session);
+            self.listed.remove(&before);
+            self.listed.insert(now);
         }
         Ok(())
     }
@@ -134,31 +135,27 @@ impl Journals {
                 session: session.clone(),
             });
         }
-        self.by_activity.remove(&journal.activity.clone());
+        let standing = journal.standing(session);
+        self.listed.remove(&standing);
         self.sessions.remove(session);
         Ok(())
     }
 
-    /// The sessions behind a place in the list, the newest first, and where the page ends if there are more.
+    /// The sessions behind a place in the list, in its order, and where the page ends if there are more.
     pub(super) fn page(
         &self,
-        before: Bound<Activity>,
+        after: Bound<Standing>,
         limit: usize,
-    ) -> (Vec<SessionSummary>, Option<Activity>) {
-        let mut rest = self.by_activity.range((Bound::Unbounded, before)).rev();
+    ) -> (Vec<SessionSummary>, Option<Standing>) {
+        let mut rest = self.listed.range((after, Bound::Unbounded));
         let page: Vec<_> = rest.by_ref().take(limit).collect();
         let more = rest.next().is_some();
-        let next = page.last().filter(|_| more).map(|(activity, _)| **activity);
+        let next = page.last().filter(|_| more).map(|last| (*last).clone());
         let summary = |id: &SessionId| self.sessions.get(id).map(|journal| journal.summary(id));
         (
             page.into_iter().filter_map(|(_, id)| summary(id)).collect(),
             next,
         )
-    }
-
-    fn next_activity(&mut self, at: Timestamp) -> Activity {
-        self.writes += 1;
-        (at, self.writes)
     }
 }
 
@@ -193,12 +190,16 @@ impl Journal {
         }
     }
 
+    fn standing(&self, id: &SessionId) -> Standing {
+        (Reverse(self.last_activity), id.clone())
+    }
+
     fn summary(&self, id: &SessionId) -> SessionSummary {
         SessionSummary {
             id: id.clone(),
             title: self.title.clone(),
             created_at: Some(self.created_at),
-            last_activity: Some(self.activity.0),
+            last_activity: Some(self.last_activity),
             turns: self.turns,
             error: None,
         }

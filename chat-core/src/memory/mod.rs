@@ -10,6 +10,7 @@ mod tests;
 mod writer;
 
 use std::{
+    cmp::Reverse,
     ops::Bound,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -18,7 +19,7 @@ use futures_core::{future::BoxFuture, stream::BoxStream};
 use futures_util::{FutureExt, StreamExt, stream};
 
 use self::{
-    journals::{Activity, Journals, Lines},
+    journals::{Journals, Lines, Standing},
     writer::Writer,
 };
 use crate::{
@@ -107,12 +108,13 @@ impl Store for MemoryStore {
     fn list(&self, page: ListRequest) -> BoxFuture<'static, Result<SessionPage, StoreError>> {
         let store = self.clone();
         async move {
-            let before = match &page.after {
+            let after = match &page.after {
                 Some(cursor) => Bound::Excluded(parse_cursor(cursor)?),
                 None => Bound::Unbounded,
             };
-            let (sessions, next) = store.lock().page(before, page.limit.max(1));
-            let next = next.map(|(at, write)| Cursor(format!("{}.{write}", at.as_millis()).into()));
+            let (sessions, next) = store.lock().page(after, page.limit.max(1));
+            let next =
+                next.map(|(Reverse(at), id)| Cursor(format!("{}.{id}", at.as_millis()).into()));
             Ok(SessionPage { sessions, next })
         }
         .boxed()
@@ -145,11 +147,11 @@ impl Store for MemoryStore {
     }
 }
 
-fn parse_cursor(cursor: &Cursor) -> Result<Activity, StoreError> {
+fn parse_cursor(cursor: &Cursor) -> Result<Standing, StoreError> {
     let parse = |text: &str| {
-        let (at, write) = text.split_once('.')?;
+        let (at, id) = text.split_once('.')?;
         let at = Timestamp::from_millis(at.parse().ok()?).ok()?;
-        Some((at, write.parse().ok()?))
+        Some((Reverse(at), SessionId::parse(id).ok()?))
     };
     parse(&cursor.0)
         .ok_or_else(|| StoreError::backend(format!("{:?} is no cursor of this store", cursor.0)))

@@ -342,7 +342,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 #[test]
 fn s6_the_list_shows_what_is_there_the_newest_activity_first() {
     let store = MemoryStore::new();
-    for (name, millis) in [("old", 10), ("new", 30), ("mid", 20), ("mid-later", 20)] {
+    for (name, millis) in [("old", 10), ("new", 30), ("mid-b", 20), ("mid-a", 20)] {
         let created = entry_at(0, "e0", millis, EntryBody::SessionCreated { labels: None });
         now(store.create(&session(name), vec![created])).unwrap();
     }
@@ -353,7 +353,7 @@ fn s6_the_list_shows_what_is_there_the_newest_activity_first() {
             .collect::<Vec<_>>()
     };
     let whole = now(store.list(ListRequest::default())).unwrap();
-    assert_eq!(names(&whole), ["new", "mid-later", "mid", "old"]);
+    assert_eq!(names(&whole), ["new", "mid-a", "mid-b", "old"]);
     assert_eq!(whole.next, None);
 
     let mut paged = Vec::new();
@@ -400,7 +400,7 @@ fn s6_the_list_shows_what_is_there_the_newest_activity_first() {
         writer(&store, &session("old")).append(entry_at(1, "e1", 40, body))
     ));
     let listed = now(store.list(ListRequest::default())).unwrap();
-    assert_eq!(names(&listed), ["old", "new", "mid-later", "mid"]);
+    assert_eq!(names(&listed), ["old", "new", "mid-a", "mid-b"]);
     let old = &listed.sessions[0];
     let millis = |at: Option<Timestamp>| at.unwrap().as_millis();
     assert_eq!(
@@ -412,8 +412,45 @@ fn s6_the_list_shows_what_is_there_the_newest_activity_first() {
     now(store.delete(&session("new"))).unwrap();
     assert_eq!(
         names(&now(store.list(ListRequest::default())).unwrap()),
-        ["old", "mid-later", "mid"]
+        ["old", "mid-a", "mid-b"]
     );
+}
+
+#[test]
+fn s6_a_cursor_stays_good_while_sessions_come_and_go() {
+    let store = MemoryStore::new();
+    let at = |name: &str, millis| {
+        let created = entry_at(0, "e0", millis, EntryBody::SessionCreated { labels: None });
+        now(store.create(&session(name), vec![created])).unwrap();
+    };
+    for (name, millis) in [("a.1", 30), ("b", 20), ("c", 20), ("d", 10)] {
+        at(name, millis);
+    }
+    let page = |after| {
+        let page = now(store.list(ListRequest { after, limit: 2 })).unwrap();
+        let names = page.sessions.iter().map(|s| s.id.to_string());
+        (names.collect::<Vec<_>>(), page.next)
+    };
+    let (first, next) = page(None);
+    assert_eq!(first, ["a.1", "b"]);
+    // The session it ended with is gone, another came to stand right behind it, one in front.
+    now(store.delete(&session("b"))).unwrap();
+    at("bb", 20);
+    at("z", 40);
+    let (second, next) = page(next);
+    assert_eq!(second, ["bb", "c"]);
+    assert_eq!(page(next).0, ["d"]);
+}
+
+#[test]
+fn s6_the_last_activity_is_the_last_entry_s_though_its_clock_went_back() {
+    let entries = [(0, 50), (1, 20)].map(|(seq, millis)| match seq {
+        0 => entry_at(0, "e0", millis, EntryBody::SessionCreated { labels: None }),
+        seq => entry_at(seq, "e1", millis, entry(seq).body().clone()),
+    });
+    let (store, _) = store_with(entries.into());
+    let listed = now(store.list(ListRequest::default())).unwrap();
+    assert_eq!(listed.sessions[0].last_activity.unwrap().as_millis(), 20);
 }
 
 #[test]
@@ -445,7 +482,16 @@ fn s6_a_title_is_the_first_input_and_turns_are_those_accepted() {
 
 #[test]
 fn s6_a_cursor_of_another_store_is_refused() {
-    for cursor in ["", "x", "1", "1.", ".1", "1.x", "99999999999999999.1"] {
+    for cursor in [
+        "",
+        "x",
+        "1",
+        "1.",
+        ".a",
+        "x.a",
+        "1.a/b",
+        "99999999999999999.a",
+    ] {
         let request = ListRequest {
             after: Some(Cursor(cursor.into())),
             limit: 1,
@@ -546,4 +592,7 @@ fn s8_clones_show_the_same_store() {
     assert_eq!(journal(&clone, &id), [created()]);
     let capabilities = clone.capabilities();
     assert!(!capabilities.shared && !capabilities.persistent);
+    let kept = capabilities.with_persistent(true);
+    assert!(kept.persistent && !kept.shared, "one process's, on a disk");
+    assert!(kept.with_shared(true).shared);
 }
