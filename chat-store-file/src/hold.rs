@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    fs::{File, TryLockError},
+    fs::TryLockError,
     io,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -16,7 +16,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::{
     blocking::blocking,
     name::Paths,
-    system::{self, Access, Existing},
+    system::{Access, Existing, File, FileSystem},
     tail::Tail,
 };
 
@@ -102,19 +102,20 @@ impl Sessions {
 /// The hold. Dropping it lets go: the lock is the open file's, and goes with it, also when the process is killed.
 #[derive(Debug)]
 pub(crate) struct Hold {
-    lock: File,
+    lock: Box<dyn File>,
 }
 
 impl Hold {
     /// Whether the locked file is still the one at its path; where it is not, someone else may hold the session.
     pub(crate) fn is_ours(&self, paths: &Paths) -> bool {
-        is_at(&self.lock, &paths.lock()).unwrap_or(false)
+        is_at(&*paths.folder.files, &*self.lock, &paths.lock()).unwrap_or(false)
     }
 
     /// Removes the lock files of a session that is gone. Who waits for them finds that out, and looks again.
     pub(crate) fn remove_files(&self, paths: &Paths) -> io::Result<()> {
-        system::remove(&paths.turnstile())?;
-        system::remove(&paths.lock())
+        let files = &paths.folder.files;
+        files.remove_if_there(&paths.turnstile())?;
+        files.remove_if_there(&paths.lock())
     }
 }
 
@@ -154,7 +155,7 @@ struct Waiting<F> {
     front: Front,
     then: F,
     /// Locked once this waiter is the next one of all processes.
-    turnstile: Option<File>,
+    turnstile: Option<Box<dyn File>>,
 }
 
 enum Attempt<T, F> {
@@ -171,12 +172,12 @@ impl<F> Waiting<F> {
             return (self.then)(None, self.front).map(Attempt::Done);
         }
         if self.turnstile.is_none() {
-            self.turnstile = try_lock(&self.paths.turnstile())?;
+            self.turnstile = try_lock(&*self.paths.folder.files, &self.paths.turnstile())?;
         }
         let Some(_turnstile) = &self.turnstile else {
             return Ok(Attempt::Again(self));
         };
-        let Some(lock) = try_lock(&self.paths.lock())? else {
+        let Some(lock) = try_lock(&*self.paths.folder.files, &self.paths.lock())? else {
             return Ok(Attempt::Again(self));
         };
         let hold = Hold { lock };
@@ -191,7 +192,7 @@ impl<F> Waiting<F> {
 
     fn journal_exists(&self) -> Result<bool, StoreError> {
         let path = self.paths.journal();
-        match system::path_id(&path) {
+        match self.paths.folder.files.id_at(&path) {
             Ok(id) => Ok(id.is_some()),
             Err(error) => Err(StoreError::from_io("look at", path, error)),
         }
@@ -201,7 +202,7 @@ impl<F> Waiting<F> {
 /// Whether anyone has the hold, in any process.
 pub(crate) fn is_held(paths: &Paths) -> Result<bool, StoreError> {
     let path = paths.lock();
-    let Some(lock) = system::open(&path, Access::Read)? else {
+    let Some(lock) = paths.folder.files.open_plain(&path, Access::Read)? else {
         return Ok(false);
     };
     // Shared: two who ask don't take each other for holders. One who wants the hold in this moment tries again in the next.
@@ -213,10 +214,10 @@ pub(crate) fn is_held(paths: &Paths) -> Result<bool, StoreError> {
 }
 
 /// Locks the file at a path, created where it is not there; `None` where another has it.
-fn try_lock(path: &Path) -> Result<Option<File>, StoreError> {
+fn try_lock(files: &dyn FileSystem, path: &Path) -> Result<Option<Box<dyn File>>, StoreError> {
     // A file is replaced only when its session is deleted and created anew: twice in one moment is not seen.
     for _ in 0..8 {
-        let file = system::create(path, Existing::Open)?;
+        let file = files.create_plain(path, Existing::Open)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
@@ -224,15 +225,17 @@ fn try_lock(path: &Path) -> Result<Option<File>, StoreError> {
                 return Err(StoreError::from_io("lock", path, error));
             }
         }
-        if is_at(&file, path).map_err(|error| StoreError::from_io("look at", path, error))? {
+        if is_at(files, &*file, path)
+            .map_err(|error| StoreError::from_io("look at", path, error))?
+        {
             return Ok(Some(file));
         }
     }
     Ok(None)
 }
 
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    Ok(system::path_id(path)? == Some(system::file_id(file)?))
+fn is_at(files: &dyn FileSystem, file: &dyn File, path: &Path) -> io::Result<bool> {
+    Ok(files.id_at(path)? == Some(file.metadata()?.id))
 }
 
 /// Waits that grow, each a little random so that two waiters don't keep meeting.

@@ -2,7 +2,6 @@
 //! it asks who holds the journal: whoever calls does.
 
 use std::{
-    fs::File,
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };
@@ -15,7 +14,7 @@ use crate::{
     lines::{At, Span},
     name::Paths,
     scan::{Position, Scan, Step},
-    system::{self, Access, Existing},
+    system::{Access, Existing, File, Folder},
     tail::{Tail, read_span},
 };
 
@@ -26,7 +25,7 @@ pub(crate) struct Journal {
     paths: Paths,
     path: PathBuf,
     durability: Durability,
-    file: File,
+    file: Box<dyn File>,
 }
 
 /// What a journal was found to hold.
@@ -44,7 +43,7 @@ impl Journal {
         durability: Durability,
     ) -> Result<Option<Self>, StoreError> {
         let path = paths.journal();
-        let Some(file) = system::open(&path, Access::Write)? else {
+        let Some(file) = paths.folder.files.open_plain(&path, Access::Write)? else {
             return Ok(None);
         };
         Ok(Some(Self {
@@ -65,13 +64,14 @@ impl Journal {
     ///
     /// May be killed at any point and done again: a tail is copied before it is cut, and a last entry is rewritten as it is.
     pub(crate) fn catch_up(&self, known: Option<&Tail>, from: Seq) -> Result<Caught, StoreError> {
-        let file = system::file_id(&self.file).map_err(|error| self.io("look at", error))?;
-        let known = known.filter(|known| known.is_there(&self.file));
+        let found = self.file.metadata();
+        let file = found.map_err(|error| self.io("look at", error))?.id;
+        let known = known.filter(|known| known.is_there(&*self.file));
         let start = known.map_or(Position::START, |known| known.position(from));
         let mut tail = known.cloned();
         let (mut entries, mut torn) = (Vec::new(), None);
 
-        let mut scan = Scan::new(&self.file, &self.session, self.path.clone(), start);
+        let mut scan = Scan::new(&*self.file, &self.session, self.path.clone(), start);
         loop {
             match scan.step()? {
                 Step::Entry(entry, span) => {
@@ -106,7 +106,7 @@ impl Journal {
     /// Puts a torn tail into a file of its own, durable there before it is cut off here.
     fn set_aside(&self, span: Span, seq: Seq) -> Result<TornTail, StoreError> {
         let mut crc = 0;
-        let mut tail = At::new(&self.file, span.start).take(span.len());
+        let mut tail = At::new(&*self.file, span.start).take(span.len());
         let mut chunk = vec![0; 64 << 10];
         loop {
             match tail
@@ -143,16 +143,17 @@ impl Journal {
     fn copy_aside(&self, span: Span, aside: &Path) -> Result<(), StoreError> {
         let io = |error| StoreError::from_io("set a torn tail aside in", aside, error);
         // A copy of the same name is of the same tail: one that was cut off in the middle is written anew.
-        let file = system::create(aside, Existing::Open)?;
+        let files = &self.paths.folder.files;
+        let file = files.create_plain(aside, Existing::Open)?;
         file.set_len(0).map_err(io)?;
         io::copy(
-            &mut At::new(&self.file, span.start).take(span.len()),
-            &mut &file,
+            &mut At::new(&*self.file, span.start).take(span.len()),
+            &mut At::new(&*file, 0),
         )
         .map_err(io)?;
         if self.durability == Durability::Full {
             file.sync_all().map_err(io)?;
-            system::sync_folder(&self.paths.folder).map_err(io)?;
+            files.sync_folder(&self.paths.folder.path).map_err(io)?;
         }
         Ok(())
     }
@@ -164,15 +165,16 @@ impl Journal {
             return Ok(());
         }
         let again = || -> io::Result<()> {
-            let line = read_span(&self.file, last)?;
+            let line = read_span(&*self.file, last)?;
             let mut written = 0;
             while written < line.len() {
-                match system::write_at(&self.file, &line[written..], last.start + written as u64)? {
+                let offset = last.start + written as u64;
+                match self.file.write_at(&line[written..], offset)? {
                     0 => return Err(io::ErrorKind::WriteZero.into()),
                     n => written += n,
                 }
             }
-            system::sync_data(&self.file)
+            self.file.sync_data()
         };
         again().map_err(|error| self.io("make sure of the last entry of", error))
     }
@@ -202,7 +204,7 @@ impl Journal {
             };
         }
         if self.durability == Durability::Full
-            && let Err(error) = system::sync_data(&self.file)
+            && let Err(error) = self.file.sync_data()
         {
             return Appended::Unknown(self.io("sync", error));
         }
@@ -221,7 +223,10 @@ impl Journal {
     fn write_line(&self, line: &[u8], offset: u64) -> Result<(), (usize, io::Error)> {
         let mut written = 0;
         while written < line.len() {
-            match system::write_at(&self.file, &line[written..], offset + written as u64) {
+            match self
+                .file
+                .write_at(&line[written..], offset + written as u64)
+            {
                 Ok(0) => return Err((written, io::ErrorKind::WriteZero.into())),
                 Ok(n) => written += n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -241,7 +246,7 @@ impl Journal {
             ));
         }
         let mut scan = Scan::new(
-            &self.file,
+            &*self.file,
             &self.session,
             self.path.clone(),
             Position::START,
@@ -261,12 +266,15 @@ impl Journal {
 
     /// Whether the journal is still the file at its path and ends where its holder left it.
     fn check_unchanged(&self, tail: &Tail) -> Result<(), StoreError> {
-        let there = system::path_id(&self.path).map_err(|error| self.io("look at", error))?;
+        let files = &self.paths.folder.files;
+        let there = files
+            .id_at(&self.path)
+            .map_err(|error| self.io("look at", error))?;
         let length = self
             .file
             .metadata()
             .map_err(|error| self.io("look at", error))?
-            .len();
+            .len;
         if there == Some(tail.file) && length == tail.last.end {
             Ok(())
         } else {
@@ -301,6 +309,7 @@ pub(crate) fn create(
     entries: &[Entry],
 ) -> Result<(), StoreError> {
     let path = paths.journal();
+    let files = &paths.folder.files;
     let misuse = |what: std::sync::Arc<str>| StoreError::Misuse {
         session: session.clone(),
         what,
@@ -317,13 +326,13 @@ pub(crate) fn create(
     if entries.is_empty() {
         return Err(misuse("a journal begins with session.created".into()));
     }
-    if system::path_id(&path).map_err(io)?.is_some() {
+    if files.id_at(&path).map_err(io)?.is_some() {
         return Err(taken());
     }
     let temporary = paths.temporary();
     let write = || -> Result<(), StoreError> {
-        let file = system::create(&temporary, Existing::Refuse)?;
-        let mut writer = io::BufWriter::new(&file);
+        let file = files.create_plain(&temporary, Existing::Refuse)?;
+        let mut writer = io::BufWriter::with_capacity(64 << 10, At::new(&*file, 0));
         for entry in entries {
             let line = seal(entry);
             if line.len() > MAX_LINE {
@@ -343,18 +352,22 @@ pub(crate) fn create(
             file.sync_all().map_err(io)?;
         }
         // A link, since it refuses a taken name where a rename replaces it.
-        std::fs::hard_link(&temporary, &path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => taken(),
-            _ => io(error),
-        })
+        files
+            .link(&temporary, &path)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => taken(),
+                _ => io(error),
+            })
     };
     let written = write();
     // Its own name has served, whatever came of it; one that can't be removed is listed by nobody.
-    let _ = std::fs::remove_file(&temporary);
+    let _ = files.remove(&temporary);
     written?;
     if durability == Durability::Full {
-        system::sync_folder(&paths.folder)
-            .map_err(|error| StoreError::from_io("sync", &paths.folder, error))?;
+        let folder = &paths.folder.path;
+        files
+            .sync_folder(folder)
+            .map_err(|error| StoreError::from_io("sync", folder, error))?;
     }
     Ok(())
 }
@@ -362,19 +375,19 @@ pub(crate) fn create(
 /// Removes a session's files, for the holder. Torn tails go first, since they hold what was said too: killed in between, the
 /// session is still there and can be deleted again. The lock files go last.
 pub(crate) fn remove(paths: &Paths, hold: &Hold) -> Result<(), StoreError> {
-    let io = |error| StoreError::from_io("delete from", &paths.folder, error);
-    for file in std::fs::read_dir(&paths.folder).map_err(io)? {
-        let file = file.map_err(io)?;
-        if file
-            .file_name()
-            .to_str()
-            .is_some_and(|name| paths.is_torn(name))
-        {
-            system::remove(&file.path()).map_err(io)?;
+    let Folder {
+        files,
+        path: folder,
+    } = &paths.folder;
+    let io = |error| StoreError::from_io("delete from", folder, error);
+    for name in files.names(folder).map_err(io)? {
+        let name = name.map_err(io)?;
+        if name.to_str().is_some_and(|name| paths.is_torn(name)) {
+            files.remove_if_there(&folder.join(name)).map_err(io)?;
         }
     }
-    system::remove(&paths.journal()).map_err(io)?;
-    system::sync_folder(&paths.folder).map_err(io)?;
+    files.remove_if_there(&paths.journal()).map_err(io)?;
+    files.sync_folder(folder).map_err(io)?;
     hold.remove_files(paths).map_err(io)
 }
 

@@ -3,13 +3,12 @@
 
 use std::{
     borrow::Borrow,
-    fs::File,
-    io::{self, BufRead as _, BufReader, Read},
+    io::{self, BufRead as _, BufReader, Read, Write},
 };
 
-use crate::{line::MAX_LINE, system};
+use crate::{line::MAX_LINE, system::File};
 
-/// A file read from an offset on. It has a cursor of its own, so that writing to the same open file does not move it.
+/// A file read or written from an offset on. Its cursor is its own: two of one open file don't move each other.
 #[derive(Debug)]
 pub(crate) struct At<F> {
     file: F,
@@ -22,11 +21,23 @@ impl<F> At<F> {
     }
 }
 
-impl<F: Borrow<File>> Read for At<F> {
+impl<F: Borrow<dyn File>> Read for At<F> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let read = system::read_at(self.file.borrow(), bytes, self.offset)?;
+        let read = self.file.borrow().read_at(bytes, self.offset)?;
         self.offset += read as u64;
         Ok(read)
+    }
+}
+
+impl<F: Borrow<dyn File>> Write for At<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.borrow().write_at(bytes, self.offset)?;
+        self.offset += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -64,7 +75,7 @@ pub(crate) enum Line<'a> {
     End,
 }
 
-impl<F: Borrow<File>> Lines<F> {
+impl<F: Borrow<dyn File>> Lines<F> {
     pub(crate) fn new(file: F, offset: u64) -> Self {
         Self {
             reader: BufReader::with_capacity(64 << 10, At::new(file, offset)),

@@ -1,7 +1,7 @@
 //! Listing sessions (law S6): which there are, the one with the newest activity first, a page at a time. Holds one page in
 //! memory, however many sessions there are.
 
-use std::{cmp::Reverse, collections::BinaryHeap, fs::File, io, path::Path, time::UNIX_EPOCH};
+use std::{cmp::Reverse, collections::BinaryHeap, io, path::Path, time::UNIX_EPOCH};
 
 use chat_core::{
     Cursor, EntryBody, ListRequest, SessionId, SessionPage, SessionSummary, StoreError, Timestamp,
@@ -11,7 +11,7 @@ use crate::{
     line::{MAX_LINE, unseal},
     name::{self, Paths},
     scan::{Position, Scan, Step},
-    system::{self, Access},
+    system::{Access, File, FileSystem, Folder},
 };
 
 /// What the list is ordered by; greater comes first.
@@ -43,18 +43,18 @@ impl Key {
     }
 }
 
-pub(crate) fn page(folder: &Path, request: &ListRequest) -> Result<SessionPage, StoreError> {
+pub(crate) fn page(folder: &Folder, request: &ListRequest) -> Result<SessionPage, StoreError> {
     let after = request.after.as_ref().map(Key::of).transpose()?;
     let limit = request.limit.max(1);
     // The smallest of the best on top; one more than asked for tells whether there is another page.
     let mut best = BinaryHeap::new();
-    let io = |error| StoreError::from_io("list", folder, error);
-    for file in std::fs::read_dir(folder).map_err(io)? {
-        let file_name = file.map_err(io)?.file_name();
+    let io = |error| StoreError::from_io("list", &folder.path, error);
+    for name in folder.files.names(&folder.path).map_err(io)? {
+        let file_name = name.map_err(io)?;
         let Some(id) = file_name.to_str().and_then(name::session_of) else {
             continue;
         };
-        let Some(at) = last_activity(&Paths::new(folder, &id).journal()) else {
+        let Some(at) = last_activity(&*folder.files, &Paths::new(folder, &id).journal()) else {
             continue;
         };
         let key = Key {
@@ -89,14 +89,14 @@ pub(crate) fn page(folder: &Path, request: &ListRequest) -> Result<SessionPage, 
 
 /// When something last happened in a journal: the time of its last whole entry, or where that can't be read, of the file.
 /// `None` where the file is gone.
-fn last_activity(path: &Path) -> Option<i64> {
+fn last_activity(files: &dyn FileSystem, path: &Path) -> Option<i64> {
     let entry = || -> Option<i64> {
-        let file = system::open(path, Access::Read).ok()??;
-        let line = last_line(&file).ok()??;
+        let file = files.open_plain(path, Access::Read).ok()??;
+        let line = last_line(&*file).ok()??;
         Some(unseal(&line).ok()?.at().as_millis())
     };
     entry().or_else(|| {
-        let modified = std::fs::symlink_metadata(path).ok()?.modified().ok()?;
+        let modified = files.look(path).ok()??.modified?;
         Some(
             modified
                 .duration_since(UNIX_EPOCH)
@@ -108,8 +108,8 @@ fn last_activity(path: &Path) -> Option<i64> {
 }
 
 /// The last line that ends in a newline, without it; read from the end, so that long journals cost what short ones do.
-fn last_line(file: &File) -> io::Result<Option<Vec<u8>>> {
-    let mut start = file.metadata()?.len();
+fn last_line(file: &dyn File) -> io::Result<Option<Vec<u8>>> {
+    let mut start = file.metadata()?.len;
     let mut bytes = Vec::new();
     let mut chunk_len = 4096;
     while start > 0 && bytes.len() <= 2 * MAX_LINE {
@@ -117,7 +117,7 @@ fn last_line(file: &File) -> io::Result<Option<Vec<u8>>> {
         let mut chunk = vec![0; usize::try_from(start - from).unwrap_or(0)];
         let mut read = 0;
         while read < chunk.len() {
-            match system::read_at(file, &mut chunk[read..], from + read as u64)? {
+            match file.read_at(&mut chunk[read..], from + read as u64)? {
                 0 => return Ok(None),
                 n => read += n,
             }
@@ -138,7 +138,7 @@ fn last_line(file: &File) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// One line of the list; `None` where the session is gone by now.
-fn summary(folder: &Path, id: SessionId) -> Option<SessionSummary> {
+fn summary(folder: &Folder, id: SessionId) -> Option<SessionSummary> {
     let path = Paths::new(folder, &id).journal();
     let mut summary = SessionSummary {
         id,
@@ -149,7 +149,7 @@ fn summary(folder: &Path, id: SessionId) -> Option<SessionSummary> {
         error: None,
     };
     let read = |summary: &mut SessionSummary| -> Result<bool, StoreError> {
-        let Some(file) = system::open(&path, Access::Read)? else {
+        let Some(file) = folder.files.open_plain(&path, Access::Read)? else {
             return Ok(false);
         };
         let mut scan = Scan::new(file, &summary.id, path.clone(), Position::START);
@@ -170,8 +170,8 @@ fn summary(folder: &Path, id: SessionId) -> Option<SessionSummary> {
         Ok(false) => None,
         Err(error) => {
             if summary.last_activity.is_none() {
-                summary.last_activity =
-                    last_activity(&path).and_then(|at| Timestamp::from_millis(at).ok());
+                summary.last_activity = last_activity(&*folder.files, &path)
+                    .and_then(|at| Timestamp::from_millis(at).ok());
             }
             summary.error = Some(error);
             Some(summary)

@@ -1,10 +1,12 @@
 //! How a session's id becomes a file name and back. Two ids never share a name, on any file system; no other file is taken
 //! for a journal.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chat_core::SessionId;
 use data_encoding::BASE32_DNSSEC as BASE32;
+
+use crate::system::Folder;
 
 /// How a journal's file name ends.
 pub(crate) const JOURNAL: &str = ".jsonl";
@@ -12,14 +14,14 @@ pub(crate) const JOURNAL: &str = ".jsonl";
 /// Where the files of one session are.
 #[derive(Debug, Clone)]
 pub(crate) struct Paths {
-    pub(crate) folder: PathBuf,
+    pub(crate) folder: Folder,
     stem: String,
 }
 
 impl Paths {
-    pub(crate) fn new(folder: &Path, session: &SessionId) -> Self {
+    pub(crate) fn new(folder: &Folder, session: &SessionId) -> Self {
         Self {
-            folder: folder.to_owned(),
+            folder: folder.clone(),
             stem: stem(session),
         }
     }
@@ -64,7 +66,7 @@ impl Paths {
     }
 
     fn with(&self, suffix: &str) -> PathBuf {
-        self.folder.join(format!("{}{suffix}", self.stem))
+        self.folder.path.join(format!("{}{suffix}", self.stem))
     }
 }
 
@@ -117,7 +119,10 @@ fn is_reserved(id: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::system::Disk;
 
     #[test]
     fn s4_every_id_has_a_name_of_its_own_and_comes_back_from_it() {
@@ -191,7 +196,11 @@ mod tests {
 
     #[test]
     fn only_torn_tails_of_this_very_session_are_its_own() {
-        let paths = Paths::new(Path::new("/x"), &SessionId::parse("a").unwrap());
+        let folder = Folder {
+            files: Arc::new(Disk),
+            path: "/x".into(),
+        };
+        let paths = Paths::new(&folder, &SessionId::parse("a").unwrap());
         let torn = paths.torn(17, 0xdead_beef);
         assert!(paths.is_torn(torn.file_name().unwrap().to_str().unwrap()));
         for name in [

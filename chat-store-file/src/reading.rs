@@ -1,7 +1,7 @@
 //! Reading a journal as a stream of batches. Each batch is one piece of blocking work: a slow reader holds no thread, and the
 //! whole file is never in memory. Takes nothing and changes nothing.
 
-use std::fs::File;
+use std::sync::Arc;
 
 use chat_core::{Entry, JournalPart, Place, Seq, SessionId, StoreError, TornTail};
 use futures_util::{
@@ -15,7 +15,7 @@ use crate::{
     lines::Span,
     name::Paths,
     scan::{Position, Scan, Step},
-    system::{self, Access},
+    system::{Access, File},
     tail::Tail,
 };
 
@@ -68,12 +68,14 @@ impl Request {
             known,
         } = self;
         let path = paths.journal();
-        let Some(file) = system::open(&path, Access::Read)? else {
+        let files = &paths.folder.files;
+        let Some(file) = files.open_plain(&path, Access::Read)? else {
             return Err(StoreError::Missing { session });
         };
-        let known = known.filter(|known| known.is_there(&file));
+        let known = known.filter(|known| known.is_there(&*file));
         let start = known.map_or(Position::START, |known| known.position(from));
-        let scan = scan(&file, &session, &paths, start)?;
+        let file = Arc::from(file);
+        let scan = scan(&file, &session, &paths, start);
         Ok(Box::new(Reading {
             session,
             paths,
@@ -87,24 +89,20 @@ impl Request {
 }
 
 fn scan(
-    file: &File,
+    file: &Arc<dyn File>,
     session: &SessionId,
     paths: &Paths,
     from: Position,
-) -> Result<Scan<File>, StoreError> {
-    let path = paths.journal();
-    let file = file
-        .try_clone()
-        .map_err(|error| StoreError::from_io("read", &path, error))?;
-    Ok(Scan::new(file, session, path, from))
+) -> Scan<Arc<dyn File>> {
+    Scan::new(file.clone(), session, paths.journal(), from)
 }
 
 struct Reading {
     session: SessionId,
     paths: Paths,
     from: Seq,
-    file: File,
-    scan: Scan<File>,
+    file: Arc<dyn File>,
+    scan: Scan<Arc<dyn File>>,
     /// A torn tail that was seen and not looked into yet.
     torn: Option<Span>,
     /// How often one is looked into: a reader does not follow writers for ever.
@@ -153,7 +151,7 @@ impl Reading {
             next: self.scan.next(),
         };
         // Nobody holds it now; one who did may have finished the line since it was read.
-        self.scan = scan(&self.file, &self.session, &self.paths, position)?;
+        self.scan = scan(&self.file, &self.session, &self.paths, position);
         match self.scan.step()? {
             Step::Torn(now) if now == span => {
                 let place = Place {
@@ -172,7 +170,7 @@ impl Reading {
             Step::Torn(now) => self.look_into(now),
             Step::End => Ok((None, State::Over)),
             Step::Entry(..) => {
-                self.scan = scan(&self.file, &self.session, &self.paths, position)?;
+                self.scan = scan(&self.file, &self.session, &self.paths, position);
                 self.entries()
             }
         }

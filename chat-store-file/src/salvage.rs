@@ -1,8 +1,6 @@
 //! What is readable of a damaged journal, with its gaps marked (law S3). Guesses nothing: an entry is given where its checksum
 //! is right.
 
-use std::fs::File;
-
 use chat_core::{Entry, Place, Salvaged, Seq, SessionId, StoreError};
 
 use crate::{
@@ -10,7 +8,7 @@ use crate::{
     lines::{Line, Lines, Span},
     name::Paths,
     scan::{check_place, newer},
-    system::{self, Access},
+    system::Access,
 };
 
 /// How an entry's text begins.
@@ -21,12 +19,12 @@ const BEGINNINGS: usize = 64;
 
 pub(crate) fn salvage(session: &SessionId, paths: &Paths) -> Result<Vec<Salvaged>, StoreError> {
     let path = paths.journal();
-    let Some(file) = system::open(&path, Access::Read)? else {
+    let Some(file) = paths.folder.files.open_plain(&path, Access::Read)? else {
         return Err(StoreError::Missing {
             session: session.clone(),
         });
     };
-    let mut lines: Lines<File> = Lines::new(file, 0);
+    let mut lines = Lines::new(file, 0);
     let mut found = Found {
         path: paths,
         pieces: Vec::new(),

@@ -1,12 +1,13 @@
 //! Reads a journal's entries in order and decides what is torn and what is damage (law S3). Changes nothing.
 
-use std::{borrow::Borrow, fs::File, path::PathBuf, sync::Arc};
+use std::{borrow::Borrow, path::PathBuf, sync::Arc};
 
 use chat_core::{Damage, Entry, EntryBody, FORMAT, Place, Seq, SessionId, StoreError};
 
 use crate::{
     line::{Bad, unseal},
     lines::{Line, Lines, Span},
+    system::File,
 };
 
 /// Where a scan is: every entry before `offset` has a smaller place than `next`.
@@ -42,7 +43,7 @@ pub(crate) enum Step {
     End,
 }
 
-impl<F: Borrow<File>> Scan<F> {
+impl<F: Borrow<dyn File>> Scan<F> {
     pub(crate) fn new(file: F, session: &SessionId, path: PathBuf, from: Position) -> Self {
         Self {
             lines: Lines::new(file, from.offset),

@@ -2,6 +2,7 @@
 //! pool; nothing runs in between.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -21,7 +22,8 @@ use crate::{
     journal::{self, Caught, Journal},
     list,
     name::Paths,
-    reading, salvage, system,
+    reading, salvage,
+    system::{self, Disk, FileSystem, Folder, Kind},
     writer::{FileWriter, Held},
 };
 
@@ -49,7 +51,7 @@ pub struct FileStore {
 
 #[derive(Debug)]
 struct Inner {
-    folder: PathBuf,
+    folder: Folder,
     durability: Durability,
     sessions: Sessions,
 }
@@ -85,6 +87,10 @@ impl FileStoreOptions {
     /// [`StoreError::Foreign`] where something else than a folder stands there, a link to one among them; else what the system
     /// said.
     pub fn open(self, folder: impl AsRef<Path>) -> Result<FileStore, StoreError> {
+        self.open_on(Arc::new(Disk), folder.as_ref())
+    }
+
+    fn open_on(self, files: Arc<dyn FileSystem>, path: &Path) -> Result<FileStore, StoreError> {
         let durability = match self.durability {
             durability @ (Durability::Full | Durability::Os) => durability,
             Durability::Memory => {
@@ -93,31 +99,53 @@ impl FileStoreOptions {
                 ));
             }
         };
-        let folder = folder.as_ref();
-        let io = |action| move |error| StoreError::from_io(action, folder, error);
-        match std::fs::symlink_metadata(folder) {
-            Ok(found) if found.is_dir() => {}
-            Ok(found) if found.is_symlink() => {
+        let io = |action| move |error| StoreError::from_io(action, path, error);
+        // Absolute, so that the store stays where it is when the process changes its folder.
+        let path = &std::path::absolute(path).map_err(io("open"))?;
+        match files
+            .look(path)
+            .map_err(io("open"))?
+            .map(|found| found.kind)
+        {
+            Some(Kind::Folder) => {}
+            Some(Kind::Link) => {
                 return Err(system::foreign(
-                    folder,
+                    path,
                     "a symbolic link; open the folder it leads to",
                 ));
             }
-            Ok(_) => return Err(system::foreign(folder, "not a folder")),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                system::create_folder(folder).map_err(io("create"))?;
-            }
-            Err(error) => return Err(io("open")(error)),
+            Some(Kind::Plain | Kind::Other) => return Err(system::foreign(path, "not a folder")),
+            None => create_folder(&*files, path, durability).map_err(io("create"))?,
         }
-        // Absolute, so that the store stays where it is when the process changes its folder.
-        let folder = std::path::absolute(folder).map_err(io("open"))?;
+        let path = path.clone();
         Ok(FileStore {
             inner: Arc::new(Inner {
-                folder,
+                folder: Folder { files, path },
                 durability,
                 sessions: Sessions::default(),
             }),
         })
+    }
+}
+
+/// Creates a folder and those above it, each durable before there is anything in it.
+fn create_folder(files: &dyn FileSystem, path: &Path, durability: Durability) -> io::Result<()> {
+    let above = path.parent().unwrap_or(path);
+    let created = match files.create_folder(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && above != path => {
+            create_folder(files, above, durability)?;
+            files.create_folder(path)
+        }
+        created => created,
+    };
+    match created {
+        // Another process was first; what it made is what is wanted.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    match durability {
+        Durability::Full => files.sync_folder(above),
+        Durability::Os | Durability::Memory => Ok(()),
     }
 }
 
@@ -139,7 +167,7 @@ impl FileStore {
     /// The folder, as an absolute path.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.inner.folder
+        &self.inner.folder.path
     }
 
     /// Where a session's journal is, whether or not there is one.
@@ -270,7 +298,7 @@ impl Store for FileStore {
                 return Ok(true);
             }
             let path = paths.journal();
-            match system::path_id(&path) {
+            match paths.folder.files.id_at(&path) {
                 Ok(Some(_)) => Ok(false),
                 Ok(None) => Err(StoreError::Missing { session }),
                 Err(error) => Err(StoreError::from_io("look at", path, error)),

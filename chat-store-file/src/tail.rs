@@ -1,7 +1,7 @@
 //! What a store remembers of a journal between turns: where it ended. Believed only while the journal's last entry is still
 //! where it was.
 
-use std::{collections::VecDeque, fs::File, io, io::Read as _};
+use std::{collections::VecDeque, io, io::Read as _};
 
 use chat_core::{Entry, EntryId, Seq};
 
@@ -9,7 +9,7 @@ use crate::{
     line::unseal,
     lines::{At, Span},
     scan::Position,
-    system::{self, FileId},
+    system::{File, FileId},
 };
 
 /// How many of the last entries can be read without reading those before them: for a reader that is a few turns behind.
@@ -50,9 +50,10 @@ impl Tail {
     }
 
     /// Whether a file is still the journal's and its last entry still there.
-    pub(crate) fn is_there(&self, file: &File) -> bool {
+    pub(crate) fn is_there(&self, file: &(dyn File + 'static)) -> bool {
         let look = || -> io::Result<bool> {
-            if system::file_id(file)? != self.file || file.metadata()?.len() < self.last.end {
+            let found = file.metadata()?;
+            if found.id != self.file || found.len < self.last.end {
                 return Ok(false);
             }
             let line = read_span(file, self.last)?;
@@ -87,7 +88,7 @@ impl Tail {
     }
 }
 
-pub(crate) fn read_span(file: &File, span: Span) -> io::Result<Vec<u8>> {
+pub(crate) fn read_span(file: &(dyn File + 'static), span: Span) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     At::new(file, span.start)
         .take(span.len())

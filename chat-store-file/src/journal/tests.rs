@@ -1,12 +1,18 @@
 //! What no real disk can be asked for: failed syncs, short writes, and being killed in the middle of a recovery.
 
+use std::sync::Arc;
+
 use chat_core::{EntryBody, EntryId, Timestamp};
 
 use super::*;
-use crate::system::faults;
+use crate::system::{
+    Disk,
+    watched::{Change, Watched},
+};
 
 struct Bench {
     folder: tempfile::TempDir,
+    disk: Watched,
     session: SessionId,
     paths: Paths,
     journal: Journal,
@@ -18,15 +24,23 @@ impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let session = SessionId::parse("s").unwrap();
-        let paths = Paths::new(folder.path(), &session);
+        let disk = Watched::new(Arc::new(Disk));
+        let paths = Paths::new(
+            &Folder {
+                files: Arc::new(disk.clone()),
+                path: folder.path().to_owned(),
+            },
+            &session,
+        );
         create(&session, &paths, Durability::Full, &[entry(0)]).unwrap();
         let journal = Journal::open(&session, &paths, Durability::Full)
             .unwrap()
             .unwrap();
         let tail = journal.catch_up(None, Seq::ZERO).unwrap().tail;
-        faults::take_done();
+        disk.take_done();
         Self {
             folder,
+            disk,
             session,
             paths,
             journal,
@@ -82,15 +96,20 @@ fn entry(seq: u64) -> Entry {
     )
 }
 
+fn write_and_sync(offset: u64, entry: &Entry) -> [Change; 2] {
+    let bytes = seal(entry).len();
+    [Change::Write { offset, bytes }, Change::Sync]
+}
+
 #[test]
 fn s1_an_append_is_one_write_and_one_sync() {
     let mut bench = Bench::new();
     let end = bench.tail.last.end;
     assert!(matches!(bench.append(1), Appended::Written));
-    let done = faults::take_done();
     assert_eq!(
-        (done.writes, done.syncs),
-        (vec![(end, seal(&entry(1)).len())], 1)
+        bench.disk.take_done().changes,
+        write_and_sync(end, &entry(1)),
+        "and nothing else that changes a file or waits for the device"
     );
 }
 
@@ -99,22 +118,21 @@ fn s2_after_a_failed_sync_the_line_is_written_again_before_it_counts() {
     let mut bench = Bench::new();
     assert!(matches!(bench.append(1), Appended::Written));
     let end = bench.tail.last.end;
-    faults::fail_next_sync();
+    bench.disk.fail_next_sync();
     assert!(matches!(bench.append(2), Appended::Unknown(_)));
     assert_eq!(bench.tail.next, Seq(2), "what is unknown does not count");
-    faults::take_done();
+    bench.disk.take_done();
 
     // The line is there to read, and that alone proves nothing.
-    faults::fail_next_sync();
+    bench.disk.fail_next_sync();
     let error = bench.recover().err().expect("it can't be made sure of");
     assert!(error.to_string().contains("the disk failed"), "{error}");
-    faults::take_done();
+    bench.disk.take_done();
     let caught = bench.recover().unwrap();
     assert_eq!((caught.entries.len(), caught.torn), (3, None));
-    let done = faults::take_done();
     assert_eq!(
-        (done.writes, done.syncs),
-        (vec![(end, seal(&entry(2)).len())], 1),
+        bench.disk.take_done().changes,
+        write_and_sync(end, &entry(2)),
         "written again, then synced"
     );
     assert!(matches!(bench.append(3), Appended::Written));
@@ -126,12 +144,12 @@ fn s2_a_short_write_is_unknown_and_recovery_sets_it_aside() {
     let whole = seal(&entry(1));
     for room in 1..whole.len() {
         let mut bench = Bench::new();
-        faults::set_room(Some(room));
+        bench.disk.set_room(Some(room));
         assert!(
             matches!(bench.append(1), Appended::Unknown(StoreError::Full { .. })),
             "{room} bytes"
         );
-        faults::set_room(None);
+        bench.disk.set_room(None);
         let torn = bench.recover().unwrap().torn.expect("a torn tail");
         assert_eq!((torn.bytes, torn.place.seq), (room as u64, Some(Seq(1))));
         assert_eq!(
@@ -146,14 +164,14 @@ fn s2_a_short_write_is_unknown_and_recovery_sets_it_aside() {
 #[test]
 fn c25_a_full_disk_is_a_typed_error_and_the_writer_goes_on_when_there_is_room() {
     let mut bench = Bench::new();
-    faults::set_room(Some(0));
+    bench.disk.set_room(Some(0));
     for _ in 0..3 {
         assert!(matches!(
             bench.append(1),
             Appended::NotWritten(StoreError::Full { .. })
         ));
     }
-    faults::set_room(None);
+    bench.disk.set_room(None);
     assert!(matches!(bench.append(1), Appended::Written));
     assert_eq!(bench.places(), [0, 1]);
 }
@@ -162,23 +180,22 @@ fn c25_a_full_disk_is_a_typed_error_and_the_writer_goes_on_when_there_is_room() 
 fn s2_an_acquire_makes_sure_of_what_another_holder_wrote_and_only_of_that() {
     let mut bench = Bench::new();
     let mut known = bench.tail.clone();
+    let end = known.last.end;
     assert!(matches!(bench.append(1), Appended::Written));
-    faults::take_done();
+    bench.disk.take_done();
     let other = Journal::open(&bench.session, &bench.paths, Durability::Full)
         .unwrap()
         .unwrap();
     known = other.catch_up(Some(&known), Seq(1)).unwrap().tail;
-    let done = faults::take_done();
     assert_eq!(
-        (done.writes.len(), done.syncs),
-        (1, 1),
+        bench.disk.take_done().changes,
+        write_and_sync(end, &entry(1)),
         "it can't know whether the other's sync went well"
     );
     other.catch_up(Some(&known), Seq(2)).unwrap();
-    let done = faults::take_done();
     assert_eq!(
-        (done.writes.len(), done.syncs),
-        (0, 0),
+        bench.disk.take_done().changes,
+        [],
         "what it made sure of itself is sure"
     );
 }
@@ -195,19 +212,22 @@ fn a_turn_in_a_long_journal_reads_what_one_in_a_short_one_does() {
         file.write_all(&seal(&entry(seq))).unwrap();
     }
     bench.recover().unwrap();
-    faults::take_done();
+    bench.disk.take_done();
     bench
         .journal
         .catch_up(Some(&bench.tail), Seq(2001))
         .unwrap();
-    assert!(faults::take_done().bytes_read < 1024);
+    assert!(bench.disk.take_done().bytes_read < 1024);
     let behind = bench
         .journal
         .catch_up(Some(&bench.tail), Seq(1995))
         .unwrap();
     assert_eq!(behind.entries.first().map(Entry::seq), Some(Seq(1995)));
     assert_eq!(behind.entries.len(), 6);
-    assert!(faults::take_done().bytes_read < 2048, "a few turns behind");
+    assert!(
+        bench.disk.take_done().bytes_read < 2048,
+        "a few turns behind"
+    );
     for from in [0, 1, 1900, 1936, 1937, 1938] {
         let caught = bench
             .journal
@@ -215,9 +235,9 @@ fn a_turn_in_a_long_journal_reads_what_one_in_a_short_one_does() {
             .unwrap();
         assert_eq!(caught.entries.len() as u64, 2001 - from, "from {from}");
     }
-    faults::take_done();
+    bench.disk.take_done();
     assert!(matches!(bench.append(2001), Appended::Written));
-    assert!(faults::take_done().bytes_read < 1024);
+    assert!(bench.disk.take_done().bytes_read < 1024);
 }
 
 #[test]
@@ -298,6 +318,6 @@ fn s2_os_durability_syncs_nothing() {
         .unwrap();
     assert!(matches!(bench.append(1), Appended::Written));
     bench.journal.catch_up(None, Seq::ZERO).unwrap();
-    assert_eq!(faults::take_done().syncs, 0);
+    assert!(!bench.disk.take_done().changes.contains(&Change::Sync));
     assert_eq!(bench.places(), [0, 1]);
 }

@@ -1,8 +1,22 @@
-//! What differs from system to system: private files, links that are not followed, which file a file is. No policy.
+//! The little that the store asks of a file system, as a trait: the disk's own is one, a simulated one whose faults can be chosen
+//! is another. No policy but what is refused: links, and whatever is no plain file.
 
-use std::{fs::File, io, path::Path, sync::Arc};
+use std::{
+    error::Error,
+    ffi::OsString,
+    fmt,
+    fs::TryLockError,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
 
 use chat_core::StoreError;
+
+mod disk;
+#[cfg(test)]
+pub(crate) mod watched;
 
 #[cfg(unix)]
 mod unix;
@@ -14,7 +28,72 @@ mod portable;
 #[cfg(not(unix))]
 use portable as this;
 
-pub(crate) use this::{FileId, create_folder, file_id, path_id, sync_folder};
+pub(crate) use disk::Disk;
+
+/// A file system. Every access of a store to its files goes through one; all of it blocks.
+pub(crate) trait FileSystem: Send + Sync + fmt::Debug {
+    /// Opens a file that is there. A link is [refused](link_refused).
+    fn open(&self, path: &Path, access: Access) -> io::Result<Box<dyn File>>;
+
+    /// Creates a file for reading and writing, private to its owner. A link at its place is [refused](link_refused).
+    fn create(&self, path: &Path, existing: Existing) -> io::Result<Box<dyn File>>;
+
+    /// Gives a file one more name; refuses a taken one.
+    fn link(&self, file: &Path, name: &Path) -> io::Result<()>;
+
+    /// Gives a file another name, which is taken from whatever has it.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a name, and the file with its last one.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// What is at a path, links not followed; `None` where nothing is.
+    fn look(&self, path: &Path) -> io::Result<Option<Metadata>>;
+
+    /// The names in a folder, in no order.
+    fn names(&self, folder: &Path) -> io::Result<Names>;
+
+    /// Creates a folder, private to its owner. Those above it have to be there.
+    fn create_folder(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes durable which names a folder has.
+    fn sync_folder(&self, path: &Path) -> io::Result<()>;
+}
+
+/// An open file. Dropping it lets go of its lock.
+pub(crate) trait File: Send + Sync + fmt::Debug {
+    /// Reads at an offset: as much as the system gives at once.
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Writes at an offset: as much as the system takes at once.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+
+    /// Cuts the file off, or lengthens it with NULs.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+
+    /// Makes what was written durable, and the length with it.
+    fn sync_data(&self) -> io::Result<()>;
+
+    /// Makes all that there is of the file durable.
+    fn sync_all(&self) -> io::Result<()>;
+
+    fn metadata(&self) -> io::Result<Metadata>;
+
+    /// Locks the file for this open one alone.
+    fn try_lock(&self) -> Result<(), TryLockError>;
+
+    /// Locks the file beside others who share it.
+    fn try_lock_shared(&self) -> Result<(), TryLockError>;
+}
+
+pub(crate) type Names = Box<dyn Iterator<Item = io::Result<OsString>>>;
+
+/// A folder of some file system.
+#[derive(Debug, Clone)]
+pub(crate) struct Folder {
+    pub(crate) files: Arc<dyn FileSystem>,
+    pub(crate) path: PathBuf,
+}
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,27 +109,92 @@ pub(crate) enum Existing {
     Refuse,
 }
 
-/// Opens a plain file; `None` where it is not there. Links and other things are refused.
-pub(crate) fn open(path: &Path, access: Access) -> Result<Option<File>, StoreError> {
-    match this::open(path, access) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        opened => check_plain("open", path, opened).map(Some),
+/// What a file system says of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Metadata {
+    pub(crate) kind: Kind,
+    pub(crate) id: FileId,
+    pub(crate) len: u64,
+    /// `None` where the system doesn't tell.
+    pub(crate) modified: Option<SystemTime>,
+}
+
+/// What is found at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Plain,
+    Folder,
+    Link,
+    Other,
+}
+
+/// Which file a file is, whatever it is called, as far as the system tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct FileId {
+    pub(crate) device: u64,
+    pub(crate) file: u64,
+}
+
+/// The error of opening a link.
+pub(crate) fn link_refused() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, Link)
+}
+
+#[derive(Debug)]
+struct Link;
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a symbolic link")
     }
 }
 
-/// Creates a plain file for writing, private to its owner. Links and other things at its place are refused.
-pub(crate) fn create(path: &Path, existing: Existing) -> Result<File, StoreError> {
-    check_plain("create", path, this::create(path, existing))
+impl Error for Link {}
+
+impl dyn FileSystem + '_ {
+    /// Opens a plain file; `None` where it is not there. Links and other things are refused.
+    pub(crate) fn open_plain(
+        &self,
+        path: &Path,
+        access: Access,
+    ) -> Result<Option<Box<dyn File>>, StoreError> {
+        match self.open(path, access) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => check_plain("open", path, opened).map(Some),
+        }
+    }
+
+    /// Creates a plain file for writing. Links and other things at its place are refused.
+    pub(crate) fn create_plain(
+        &self,
+        path: &Path,
+        existing: Existing,
+    ) -> Result<Box<dyn File>, StoreError> {
+        check_plain("create", path, self.create(path, existing))
+    }
+
+    /// Removes a file; one that is not there is removed already.
+    pub(crate) fn remove_if_there(&self, path: &Path) -> io::Result<()> {
+        match self.remove(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Which file is at a path; `None` where there is none.
+    pub(crate) fn id_at(&self, path: &Path) -> io::Result<Option<FileId>> {
+        Ok(self.look(path)?.map(|found| found.id))
+    }
 }
 
 fn check_plain(
     action: &'static str,
     path: &Path,
-    opened: io::Result<File>,
-) -> Result<File, StoreError> {
+    opened: io::Result<Box<dyn File>>,
+) -> Result<Box<dyn File>, StoreError> {
     let file = match opened {
         Ok(file) => file,
-        Err(error) if this::is_link_error(&error) => {
+        Err(error) if error.get_ref().is_some_and(|inner| inner.is::<Link>()) => {
             return Err(foreign(path, "a symbolic link, which is not followed"));
         }
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
@@ -61,10 +205,9 @@ fn check_plain(
     let metadata = file
         .metadata()
         .map_err(|error| StoreError::from_io(action, path, error))?;
-    if metadata.is_file() {
-        Ok(file)
-    } else {
-        Err(foreign(path, "not a plain file"))
+    match metadata.kind {
+        Kind::Plain => Ok(file),
+        Kind::Folder | Kind::Link | Kind::Other => Err(foreign(path, "not a plain file")),
     }
 }
 
@@ -72,100 +215,5 @@ pub(crate) fn foreign(path: &Path, what: impl Into<Arc<str>>) -> StoreError {
     StoreError::Foreign {
         path: path.to_owned(),
         what: what.into(),
-    }
-}
-
-/// Removes a file; one that is not there is removed already.
-pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
-/// Reads at an offset: as much as the system gives at once.
-pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-    let read = this::read_at(file, bytes, offset)?;
-    #[cfg(test)]
-    faults::on_read(read);
-    Ok(read)
-}
-
-/// Writes at an offset: as much as the system takes at once.
-pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
-    #[cfg(test)]
-    let bytes = faults::on_write(bytes, offset)?;
-    this::write_at(file, bytes, offset)
-}
-
-/// Makes what was written durable.
-pub(crate) fn sync_data(file: &File) -> io::Result<()> {
-    #[cfg(test)]
-    faults::on_sync()?;
-    file.sync_data()
-}
-
-/// Failures that a disk can't be asked for, of what this thread does next.
-#[cfg(test)]
-pub(crate) mod faults {
-    use std::{cell::RefCell, io};
-
-    /// What this thread wrote and synced since it was last asked.
-    #[derive(Debug, Default, PartialEq, Eq)]
-    pub(crate) struct Done {
-        pub(crate) bytes_read: usize,
-        pub(crate) writes: Vec<(u64, usize)>,
-        pub(crate) syncs: usize,
-    }
-
-    #[derive(Default)]
-    struct Planned {
-        /// How many bytes the disk still has room for.
-        room: Option<usize>,
-        fail_sync: bool,
-        done: Done,
-    }
-
-    thread_local!(static PLANNED: RefCell<Planned> = RefCell::default());
-
-    pub(crate) fn set_room(room: Option<usize>) {
-        PLANNED.with_borrow_mut(|planned| planned.room = room);
-    }
-
-    pub(crate) fn fail_next_sync() {
-        PLANNED.with_borrow_mut(|planned| planned.fail_sync = true);
-    }
-
-    pub(crate) fn take_done() -> Done {
-        PLANNED.with_borrow_mut(|planned| std::mem::take(&mut planned.done))
-    }
-
-    pub(super) fn on_read(bytes: usize) {
-        PLANNED.with_borrow_mut(|planned| planned.done.bytes_read += bytes);
-    }
-
-    pub(super) fn on_write(bytes: &[u8], offset: u64) -> io::Result<&[u8]> {
-        PLANNED.with_borrow_mut(|planned| {
-            let taken = planned
-                .room
-                .map_or(bytes.len(), |room| room.min(bytes.len()));
-            if taken == 0 {
-                return Err(io::ErrorKind::StorageFull.into());
-            }
-            planned.room = planned.room.map(|room| room - taken);
-            planned.done.writes.push((offset, taken));
-            Ok(&bytes[..taken])
-        })
-    }
-
-    pub(super) fn on_sync() -> io::Result<()> {
-        PLANNED.with_borrow_mut(|planned| {
-            planned.done.syncs += 1;
-            if std::mem::take(&mut planned.fail_sync) {
-                Err(io::Error::other("the disk failed"))
-            } else {
-                Ok(())
-            }
-        })
     }
 }

@@ -5,24 +5,10 @@ use std::{
     fs::{self, File, OpenOptions},
     io,
     path::Path,
-    time::SystemTime,
+    time::UNIX_EPOCH,
 };
 
-use super::{Access, Existing};
-
-/// Which file a file is, as far as the standard library can tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileId {
-    created: Option<SystemTime>,
-}
-
-impl FileId {
-    fn of(metadata: &fs::Metadata) -> Self {
-        Self {
-            created: metadata.created().ok(),
-        }
-    }
-}
+use super::{Access, Existing, FileId, link_refused};
 
 pub(super) fn open(path: &Path, access: Access) -> io::Result<File> {
     refuse_link(path)?;
@@ -45,48 +31,31 @@ pub(super) fn create(path: &Path, existing: Existing) -> io::Result<File> {
 /// There is no flag for it here: a link that is made right after this look is followed. Making links needs a privilege on Windows.
 fn refuse_link(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_symlink() => {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, Link))
-        }
+        Ok(metadata) if metadata.is_symlink() => Err(link_refused()),
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
-#[derive(Debug)]
-struct Link;
-
-impl std::fmt::Display for Link {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a symbolic link")
+/// The standard library tells no more of a file than when it was made.
+pub(super) fn file_id(metadata: &fs::Metadata) -> FileId {
+    let created = metadata
+        .created()
+        .ok()
+        .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    FileId {
+        device: 0,
+        file: created.map_or(0, |since| {
+            u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+        }),
     }
 }
 
-impl std::error::Error for Link {}
-
-pub(super) fn is_link_error(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Link>())
-}
-
-pub(crate) fn file_id(file: &File) -> io::Result<FileId> {
-    file.metadata().map(|metadata| FileId::of(&metadata))
-}
-
-/// Which file is at a path; `None` where there is none.
-pub(crate) fn path_id(path: &Path) -> io::Result<Option<FileId>> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) => Ok(Some(FileId::of(&metadata))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Creates a folder and those above it.
-pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)
+pub(super) fn create_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
 }
 
 /// Folders can't be synced here: the system journals its names itself.
-pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 

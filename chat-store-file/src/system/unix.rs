@@ -1,7 +1,7 @@
 //! Unix: modes, `O_NOFOLLOW`, device and inode.
 
 use std::{
-    fs::{DirBuilder, File, OpenOptions},
+    fs::{DirBuilder, File, Metadata, OpenOptions},
     io,
     os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::Path,
@@ -9,26 +9,19 @@ use std::{
 
 use rustix::{fs::OFlags, io::Errno};
 
-use super::{Access, Existing};
-
-/// Which file a file is, whatever it is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileId {
-    device: u64,
-    inode: u64,
-}
+use super::{Access, Existing, FileId, link_refused};
 
 pub(super) fn open(path: &Path, access: Access) -> io::Result<File> {
-    options().write(access == Access::Write).open(path)
+    let mut options = options();
+    options.write(access == Access::Write);
+    options.open(path).map_err(named)
 }
 
 pub(super) fn create(path: &Path, existing: Existing) -> io::Result<File> {
-    options()
-        .write(true)
-        .create(true)
-        .create_new(existing == Existing::Refuse)
-        .mode(0o600)
-        .open(path)
+    let mut options = options();
+    options.write(true).create(true).mode(0o600);
+    options.create_new(existing == Existing::Refuse);
+    options.open(path).map_err(named)
 }
 
 fn options() -> OpenOptions {
@@ -40,40 +33,26 @@ fn options() -> OpenOptions {
     options
 }
 
-pub(super) fn is_link_error(error: &io::Error) -> bool {
+fn named(error: io::Error) -> io::Error {
     // Linux and macOS say ELOOP, FreeBSD EMLINK.
-    [Errno::LOOP, Errno::MLINK]
+    let is_link = [Errno::LOOP, Errno::MLINK]
         .iter()
-        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
+    if is_link { link_refused() } else { error }
 }
 
-pub(crate) fn file_id(file: &File) -> io::Result<FileId> {
-    let metadata = file.metadata()?;
-    Ok(FileId {
+pub(super) fn file_id(metadata: &Metadata) -> FileId {
+    FileId {
         device: metadata.dev(),
-        inode: metadata.ino(),
-    })
-}
-
-/// Which file is at a path; `None` where there is none.
-pub(crate) fn path_id(path: &Path) -> io::Result<Option<FileId>> {
-    match std::fs::symlink_metadata(path) {
-        Ok(metadata) => Ok(Some(FileId {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-        })),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        file: metadata.ino(),
     }
 }
 
-/// Creates a folder and those above it, private to their owner.
-pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
+pub(super) fn create_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
 }
 
-/// Makes names that were added or removed durable.
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
