@@ -8,7 +8,8 @@ use std::{
 use rpds::VectorSync;
 
 use crate::{
-    Entry, EntryBody, Message, Metadata, Seq, TurnId, TurnRecord, TurnStatus, context::Counter,
+    Entry, EntryBody, EntryId, Message, Metadata, Seq, TurnId, TurnRecord, TurnStatus,
+    context::Counter,
 };
 
 /// A turn in a transcript, with what is worth keeping about it while it stays as it is.
@@ -45,7 +46,8 @@ pub struct Transcript {
     turns: Turns,
     /// Where each turn stands in `turns`.
     places: BTreeMap<TurnId, usize>,
-    next: Seq,
+    /// The last entry, by which the journal is told from another one.
+    last: Option<(Seq, EntryId)>,
     /// The turn that shows as running though it has no outcome.
     live: Option<usize>,
 }
@@ -54,10 +56,10 @@ impl Transcript {
     /// Takes the next entry into account. One whose place was already taken changes nothing, so that what was read twice
     /// counts once.
     pub fn apply(&mut self, entry: &Entry) {
-        if entry.seq() < self.next {
+        if entry.seq() < self.next_seq() {
             return;
         }
-        self.next = entry.seq().next();
+        self.last = Some((entry.seq(), entry.id().clone()));
         match entry.body() {
             EntryBody::SessionCreated { .. } | EntryBody::Unknown { .. } => {}
             EntryBody::TurnAccepted {
@@ -126,7 +128,25 @@ impl Transcript {
     /// The place of the next entry.
     #[must_use]
     pub fn next_seq(&self) -> Seq {
-        self.next
+        self.last
+            .as_ref()
+            .map_or(Seq::ZERO, |(last, _)| last.next())
+    }
+
+    /// The place to read on from: that of the last entry, which shows again whether the journal is still this one.
+    #[must_use]
+    pub fn resume_from(&self) -> Seq {
+        self.last.as_ref().map_or(Seq::ZERO, |(last, _)| *last)
+    }
+
+    /// Whether entries that were read from an earlier [`Self::resume_from`] on are of this journal: the last one known is among
+    /// them. Looks at no more of them than are new.
+    #[must_use]
+    pub fn is_continued_by(&self, entries: &[Entry]) -> bool {
+        self.last.as_ref().is_none_or(|(seq, id)| {
+            let same = entries.iter().find(|entry| entry.seq() == *seq);
+            same.is_some_and(|entry| entry.id() == id)
+        })
     }
 
     /// The accepted turns as they now stand. A snapshot: later entries don't change it, and taking it copies nothing.
@@ -186,7 +206,7 @@ impl Transcript {
     }
 
     /// Shows the last turn as running, where it is open and someone else holds the session (law T10).
-    pub(crate) fn set_held_elsewhere(&mut self, held: bool) {
+    pub fn set_held_elsewhere(&mut self, held: bool) {
         let last = self
             .turns
             .last()

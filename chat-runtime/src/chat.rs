@@ -158,7 +158,7 @@ impl Chat {
             // The id was free: another chat or process deleted what that session was of.
             before.set_deleted();
         }
-        Ok(self.register(&id, runtime, transcript, false))
+        Ok(self.register(&id, runtime, transcript))
     }
 
     /// Opens a session. One that is open already is the same session (law T2).
@@ -179,7 +179,8 @@ impl Chat {
         if let Some(torn) = &read.torn {
             tracing::warn!(session = %id, bytes = torn.bytes, "the journal ends in a torn entry, which no one has seen");
         }
-        Ok(self.register(id, runtime, transcript, read.held))
+        transcript.set_held_elsewhere(read.held);
+        Ok(self.register(id, runtime, transcript))
     }
 
     /// One page of the sessions there are, the one with the newest activity first.
@@ -260,15 +261,8 @@ impl Chat {
     }
 
     /// The open session of this id: the one there is, or one of this transcript.
-    fn register(
-        &self,
-        id: &SessionId,
-        runtime: Handle,
-        transcript: Transcript,
-        held: bool,
-    ) -> Session {
+    fn register(&self, id: &SessionId, runtime: Handle, transcript: Transcript) -> Session {
         let fresh = Shared::new(id.clone(), self.0.services.clone(), runtime, transcript);
-        fresh.tell(|machine, _| machine.handle_refreshed(&[], held));
         let now = self.0.services.environment.now();
         let mut sessions = self.sessions();
         if let Some(shared) = sessions.find(id).filter(|shared| !shared.is_over()) {

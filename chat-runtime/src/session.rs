@@ -96,7 +96,8 @@ impl Session {
     /// Cancel-safe.
     ///
     /// # Errors
-    /// What the store fails with: then nothing changed.
+    /// What the store fails with: then nothing changed. [`StoreError::Replaced`] where the session was deleted and made anew
+    /// elsewhere: this handle keeps to what it knows of the old one and takes no turn any more; open the session again.
     pub async fn refresh(&self) -> Result<(), StoreError> {
         self.shared.until_let_go().await;
         self.shared.check_there()?;
@@ -104,7 +105,7 @@ impl Session {
             let locked = self.shared.lock();
             let transcript = locked.machine.transcript();
             (
-                transcript.next_seq(),
+                transcript.resume_from(),
                 transcript
                     .turns()
                     .last()
@@ -115,8 +116,7 @@ impl Session {
         let store = &*self.shared.services.store;
         let read = catch_up(store, self.id(), from, open, |part| entries.extend(part)).await?;
         self.shared
-            .tell(|machine, _| machine.handle_refreshed(&entries, read.held));
-        Ok(())
+            .tell(|machine, _| machine.handle_refreshed(&entries, read.held))
     }
 
     pub(crate) fn start(&self, input: TurnInput, options: Options) -> Turn {
@@ -163,7 +163,8 @@ pub(crate) struct Read {
     pub(crate) torn: Option<TornTail>,
 }
 
-/// Applies a journal's entries to a transcript from where it stands, and says whether someone is writing it.
+/// Applies a journal's entries from a place on, where the last entry known stands if any is, and says whether someone is
+/// writing it.
 ///
 /// Where the last turn is open and nobody has the hold, it is read once more: a holder writes its outcome before it lets go, so
 /// that a turn which is still open then is interrupted, not running (law T10).
@@ -174,34 +175,57 @@ pub(crate) async fn catch_up(
     last_is_open: bool,
     mut apply: impl FnMut(Vec<Entry>),
 ) -> Result<Read, StoreError> {
-    let (mut from, mut open) = (from, last_is_open);
-    let mut read_on = async || {
-        let mut torn = None;
-        let mut parts = store.read(session, from);
-        while let Some(part) = parts.next().await {
-            match part? {
-                JournalPart::Entries(entries) => {
-                    if let Some(last) = entries.last() {
-                        from = last.seq().next();
-                        open = matches!(
-                            last.body(),
-                            EntryBody::TurnAccepted { .. } | EntryBody::TurnSteered { .. }
-                        );
-                    }
-                    apply(entries);
-                }
-                JournalPart::Torn(tail) => torn = Some(tail),
-            }
-        }
-        Ok::<_, StoreError>((torn, open))
-    };
-    let (mut torn, open) = read_on().await?;
+    let mut last: Option<Entry> = None;
+    let mut torn = read(store, session, from, |entries| {
+        last = entries.last().cloned().or(last.take());
+        apply(entries);
+    })
+    .await?;
     let held = store.is_held(session).await?;
-    if open && !held {
-        (torn, _) = read_on().await?;
+    let is_open = last
+        .as_ref()
+        .filter(|last| last.seq() > from)
+        .map_or(last_is_open, leaves_a_turn_open);
+    if is_open && !held {
+        let resume_from = last.as_ref().map_or(from, Entry::seq);
+        let mut is_the_same = last.is_none();
+        torn = read(store, session, resume_from, |entries| {
+            let first = entries.first().zip(last.as_ref());
+            is_the_same |= first.is_some_and(|(first, last)| first.is_same(last));
+            // Where the session was deleted and made anew in between, what was read first stands: it was so a moment ago.
+            if is_the_same {
+                apply(entries);
+            }
+        })
+        .await?;
     }
     Ok(Read {
         held,
         torn: torn.filter(|_| !held),
     })
+}
+
+fn leaves_a_turn_open(last: &Entry) -> bool {
+    matches!(
+        last.body(),
+        EntryBody::TurnAccepted { .. } | EntryBody::TurnSteered { .. }
+    )
+}
+
+/// Reads a journal from a place on, to its end or its torn tail.
+async fn read(
+    store: &dyn Store,
+    session: &SessionId,
+    from: Seq,
+    mut apply: impl FnMut(Vec<Entry>),
+) -> Result<Option<TornTail>, StoreError> {
+    let mut torn = None;
+    let mut parts = store.read(session, from);
+    while let Some(part) = parts.next().await {
+        match part? {
+            JournalPart::Entries(entries) => apply(entries),
+            JournalPart::Torn(tail) => torn = Some(tail),
+        }
+    }
+    Ok(torn)
 }

@@ -161,7 +161,7 @@ impl Shared {
     /// Whether its runtime or its journal is gone, so that what is of its id now is to be opened anew.
     pub(crate) fn is_over(&self) -> bool {
         let locked = self.lock();
-        locked.gone || locked.deleted
+        locked.gone || locked.deleted || locked.machine.is_replaced()
     }
 
     /// Its journal was deleted: handles that are left get *missing*, whoever takes the id now (law S7).

@@ -113,6 +113,14 @@ pub enum StoreError {
         /// Where it was.
         path: PathBuf,
     },
+    /// The session was deleted, and another one made under its id, by another process or another store handle (law S7).
+    #[error(
+        "session {session} was deleted and made anew elsewhere; open it again to go on with the new one"
+    )]
+    Replaced {
+        /// The session.
+        session: SessionId,
+    },
     /// The session can't be deleted while this process has a turn queued or running there.
     #[error("session {session} has a turn queued or running; cancel it or wait for it first")]
     Busy {
@@ -201,6 +209,7 @@ impl StoreError {
             Self::Full { .. } => "store-full",
             Self::ReadOnly { .. } => "store-read-only",
             Self::Lost { .. } => "journal-lost",
+            Self::Replaced { .. } => "session-replaced",
             Self::Busy { .. } => "session-busy",
             Self::HoldLost { .. } => "hold-lost",
             Self::Misuse { .. } => "writer-misuse",

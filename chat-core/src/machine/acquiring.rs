@@ -2,12 +2,13 @@
 
 use super::{
     Output, SessionMachine,
-    state::{Active, Phase, Queued, State, Write},
+    state::{Active, Intake, Phase, Queued, State, Write},
 };
 use crate::{Entry, EntryBody, NotAccepted, SteerRefused, StoreError, Timestamp, TurnError};
 
 impl SessionMachine {
-    /// The answer to [`Output::Acquire`]: the hold and what others wrote meanwhile, or why there is none.
+    /// The answer to [`Output::Acquire`]: the hold and the entries that were asked for, or why there is none. Where the last
+    /// entry known is not among them, no turn of this session is accepted any more (law S7).
     pub fn handle_acquired(&mut self, now: Timestamp, result: Result<Vec<Entry>, StoreError>) {
         match (&self.state, result) {
             (State::GivingUp, result) => {
@@ -15,6 +16,11 @@ impl SessionMachine {
                 if result.is_ok() {
                     self.outputs.push_back(Output::Release);
                 }
+            }
+            (State::Acquiring, Ok(entries)) if !self.transcript.is_continued_by(&entries) => {
+                self.state = State::Idle;
+                self.outputs.push_back(Output::Release);
+                self.replaced();
             }
             (State::Acquiring, Ok(entries)) => {
                 self.state = State::Idle;
@@ -44,18 +50,56 @@ impl SessionMachine {
         self.begin_next();
     }
 
-    /// The answer to [`crate::Store::read`] and [`crate::Store::is_held`]: what others wrote, and whether someone else has the
-    /// hold. While this session has the hold it changes nothing (law T2).
-    pub fn handle_refreshed(&mut self, entries: &[Entry], held: bool) {
-        if !matches!(self.state, State::Active(..)) {
-            entries
-                .iter()
-                .for_each(|entry| self.transcript.apply(entry));
-            let turns = self.transcript.turns();
-            let ours = turns
-                .last()
-                .is_some_and(|last| self.interrupted.contains(&last.id));
-            self.transcript.set_held_elsewhere(held && !ours);
+    /// The answer to [`crate::Store::read`], from [`Transcript::resume_from`](crate::Transcript::resume_from) on, and to
+    /// [`crate::Store::is_held`]: what others wrote, and whether someone else has the hold. While this session has the hold it
+    /// changes nothing (law T2).
+    ///
+    /// # Errors
+    /// [`StoreError::Replaced`] where the entries are another journal's: none of them is taken into account, and no turn of this
+    /// session is accepted any more.
+    pub fn handle_refreshed(&mut self, entries: &[Entry], held: bool) -> Result<(), StoreError> {
+        if matches!(self.state, State::Active(..)) {
+            return Ok(());
+        }
+        // What was read before this session itself wrote more says nothing of what it wrote.
+        let is_late = entries
+            .last()
+            .is_some_and(|last| last.seq() < self.transcript.resume_from());
+        if self.is_replaced() || !(is_late || self.transcript.is_continued_by(entries)) {
+            self.replaced();
+            return Err(self.replaced_error());
+        }
+        entries
+            .iter()
+            .for_each(|entry| self.transcript.apply(entry));
+        let turns = self.transcript.turns();
+        let ours = turns
+            .last()
+            .is_some_and(|last| self.interrupted.contains(&last.id));
+        self.transcript.set_held_elsewhere(held && !ours);
+        Ok(())
+    }
+
+    /// Whether its journal was deleted and another one made under its id: every turn is refused then, and what is known of the
+    /// old one stays as it is (law S7).
+    #[must_use]
+    pub fn is_replaced(&self) -> bool {
+        self.intake == Intake::Replaced
+    }
+
+    /// Takes nothing more, and ends all that waits: the journal it was meant for is gone.
+    pub(super) fn replaced(&mut self) {
+        self.intake = Intake::Replaced;
+        for queued in std::mem::take(&mut self.queue) {
+            let error = NotAccepted::Store(self.replaced_error());
+            self.end_queued(queued, TurnError::NotAccepted(error), SteerRefused::Ended);
+        }
+        self.give_up_acquire();
+    }
+
+    pub(super) fn replaced_error(&self) -> StoreError {
+        StoreError::Replaced {
+            session: self.session.clone(),
         }
     }
 
@@ -64,7 +108,7 @@ impl SessionMachine {
         if matches!(self.state, State::Idle) && !self.queue.is_empty() {
             self.state = State::Acquiring;
             self.outputs.push_back(Output::Acquire {
-                from: self.transcript.next_seq(),
+                from: self.transcript.resume_from(),
             });
         }
     }

@@ -128,6 +128,7 @@ impl SessionMachine {
                 .map(NotAccepted::Retry),
             Intake::ShuttingDown => Some(NotAccepted::ShuttingDown),
             Intake::Gone => Some(NotAccepted::RuntimeGone),
+            Intake::Replaced => Some(NotAccepted::Store(self.replaced_error())),
         };
         let input = match &turn.input {
             TurnInput::New(input) => input.clone(),
@@ -172,7 +173,8 @@ impl SessionMachine {
     /// (law T8). What became of it is told by [`Output::Steered`].
     pub fn steer(&mut self, turn: Option<&TurnId>, steer: NewSteer) {
         match self.intake {
-            Intake::Open => {}
+            // Where the journal was replaced, no turn is left to steer.
+            Intake::Open | Intake::Replaced => {}
             Intake::ShuttingDown => return self.refuse(steer, SteerRefused::ShuttingDown),
             Intake::Gone => return self.refuse(steer, SteerRefused::RuntimeGone),
         }

@@ -87,7 +87,8 @@ pub struct Start {
 /// `handle_recovered`; a given-up `Acquire` too. There is never more than one of them unanswered.
 #[derive(Debug, Clone)]
 pub enum Output {
-    /// Ask for the hold, and for the entries from this place on.
+    /// Ask for the hold, and for the entries from this place on. The first of them is the last one known here: by it a journal
+    /// that was deleted and made anew is told.
     Acquire {
         /// The place.
         from: Seq,
@@ -103,7 +104,7 @@ pub enum Output {
         /// Whether it is the last of this hold: where it is written, the hold is let go of without a `Release`.
         last: bool,
     },
-    /// Find out what was written, from this place on.
+    /// Find out what was written, from this place on; the first entry there is known.
     Recover {
         /// The place.
         from: Seq,

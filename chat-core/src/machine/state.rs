@@ -29,6 +29,8 @@ pub(super) enum Intake {
     ShuttingDown,
     /// The runtime that drove it is gone (law T5).
     Gone,
+    /// Its journal was deleted, and another one made under its id (law S7).
+    Replaced,
 }
 
 /// A turn that waits.

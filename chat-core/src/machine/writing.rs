@@ -49,7 +49,7 @@ impl SessionMachine {
                 Appended::Unknown(error) => {
                     write.stage = Stage::Recovering(error);
                     self.outputs.push_back(Output::Recover {
-                        from: write.entry.seq(),
+                        from: self.transcript.resume_from(),
                     });
                 }
             },
@@ -59,7 +59,8 @@ impl SessionMachine {
         self.state = super::State::Active(active, phase);
     }
 
-    /// The answer to [`Output::Recover`]: what is in the journal from the place asked for, all of it durable.
+    /// The answer to [`Output::Recover`]: what is in the journal from the place asked for, all of it durable. Where the last
+    /// entry known is not among it, the journal is another one, and the turn is interrupted (law S7).
     pub fn handle_recovered(&mut self, now: Timestamp, result: Result<Vec<Entry>, StoreError>) {
         let Some((active, mut phase)) = self.take_active() else {
             return;
@@ -73,6 +74,11 @@ impl SessionMachine {
                     }
                     Err(error) => return self.interrupt(now, active, phase, error.into()),
                 };
+                if !self.transcript.is_continued_by(&entries) {
+                    self.replaced();
+                    let error = self.replaced_error();
+                    return self.interrupt(now, active, phase, error.into());
+                }
                 let written = entries.iter().any(|entry| entry.is_same(&write.entry));
                 let Stage::Recovering(error) =
                     std::mem::replace(&mut write.stage, Stage::Appending)

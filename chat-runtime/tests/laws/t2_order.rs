@@ -200,3 +200,55 @@ async fn s7_a_handle_of_a_deleted_session_gets_missing_whoever_takes_its_id() {
         assert_eq!(open.messages().len(), 2);
     }
 }
+
+/// A session whose store another chat deletes, and makes anew with so many turns, while `lab` has it open.
+async fn made_anew(lab: &Lab, turns: usize) -> Vec<chat_core::Entry> {
+    let echo = responder_fn(|request, _| async move { Ok(Reply::text(request.input)) });
+    let elsewhere = Chat::new(echo, lab.store.clone());
+    let id = lab.session.id();
+    elsewhere.delete_session(id).await.unwrap();
+    let new = NewSession {
+        id: Some(id.clone()),
+        ..NewSession::default()
+    };
+    let session = elsewhere.create_session_with(new).await.unwrap();
+    for turn in 0..turns {
+        session.ask(format!("anew {turn}")).await.unwrap();
+    }
+    lab.journal().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn s7_a_session_made_anew_elsewhere_is_told_and_never_mixed_with_the_old_one() {
+    // Of no turn and of two; the new one shorter, as long and longer.
+    for (known, anew) in [(0, 0), (0, 1), (2, 0), (2, 1), (2, 2), (2, 3)] {
+        for refreshes in [false, true] {
+            let mut lab = Lab::new().await;
+            for _ in 0..known {
+                lab.answered("old").await;
+            }
+            let old = lab.session.messages();
+            let journal = made_anew(&lab, anew).await;
+            if refreshes {
+                let refreshed = lab.session.refresh().await;
+                assert!(matches!(refreshed, Err(StoreError::Replaced { .. })));
+            }
+            let turns = [lab.session.send("one"), lab.session.send("two")];
+            for turn in turns {
+                let ended = turn.await.unwrap_err();
+                assert_eq!(ended.kind(), "session-replaced", "{known}, then {anew}");
+                assert!(ended.to_string().contains("open it again"), "{ended}");
+            }
+            assert!(lab.session.refresh().await.is_err());
+            assert_eq!(lab.session.messages(), old, "what is known stays");
+            assert_eq!(lab.journal().await, journal, "nothing is written");
+            assert!(!lab.store.is_held(lab.session.id()).await.unwrap());
+            assert!(lab.script.try_next_call().is_none());
+
+            // As the error says.
+            lab.session = lab.chat.open_session(lab.session.id()).await.unwrap();
+            assert_eq!(lab.session.turns().len(), anew);
+            lab.is_usable().await;
+        }
+    }
+}

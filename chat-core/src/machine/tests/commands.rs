@@ -94,7 +94,7 @@ impl World {
         match self.ask.take() {
             Some(Ask::Append { entry, .. }) => {
                 self.unknown.insert(entry.id().clone());
-                if write_landed && entry.seq() == self.next_seq() {
+                if write_landed && entry.seq() == self.next_seq() && self.made_anew.is_none() {
                     self.land(entry);
                 }
             }

@@ -3,7 +3,7 @@
 
 use super::world::{Ask, Hold, World, entry_id, turn};
 use crate::{
-    Appended, Entry, EntryBody, Reply, ResponderError, ResponderEvent, ResponderInfo, SteerId,
+    Appended, Entry, EntryBody, Reply, ResponderError, ResponderEvent, ResponderInfo, Seq, SteerId,
     SteerRefused, StoreError, TurnId,
 };
 
@@ -50,7 +50,7 @@ impl World {
         let result = match luck {
             Luck::Good => {
                 self.hold = Hold::Here(None);
-                Ok(self.journal[from.0 as usize..].to_vec())
+                Ok(self.stored(from))
             }
             Luck::Bad => Err(broken()),
         };
@@ -71,7 +71,7 @@ impl World {
             return false;
         };
         let now = self.tick();
-        let write = if entry.seq() < self.next_seq() {
+        let write = if entry.seq() < self.next_seq() || self.made_anew.is_some() {
             Write::Fenced
         } else {
             write
@@ -118,17 +118,21 @@ impl World {
         };
         self.ask = None;
         let now = self.tick();
+        let asked = self.writing.clone();
         let result = match luck {
             Luck::Good => {
-                let asked = self.writing.take();
-                self.unknown.retain(|id| Some(id) != asked.as_ref());
-                Ok(self.journal[from.0 as usize..].to_vec())
+                self.writing = None;
+                if self.made_anew.is_none() {
+                    self.unknown.retain(|id| Some(id) != asked.as_ref());
+                }
+                Ok(self.stored(from))
             }
             Luck::Bad => Err(broken()),
         };
+        let is_asked = |entry: &Entry| Some(entry.id()) == asked.as_ref();
         self.did(match &result {
-            Ok(entries) if entries.is_empty() => "recovered: not there",
-            Ok(_) => "recovered: there",
+            Ok(entries) if entries.iter().any(is_asked) => "recovered: there",
+            Ok(_) => "recovered: not there",
             Err(_) => "recovery failed",
         });
         self.machine.handle_recovered(now, result);
@@ -151,7 +155,7 @@ impl World {
 
     /// Another writer writes, where it could.
     pub(super) fn others_write(&mut self, what: Others) -> bool {
-        if matches!(self.hold, Hold::Here(_)) {
+        if matches!(self.hold, Hold::Here(_)) || self.made_anew.is_some() {
             return false;
         }
         self.others += 1;
@@ -181,17 +185,52 @@ impl World {
         true
     }
 
-    /// A refresh is answered.
+    /// Another holder deletes the session and makes one of so many entries under its id, where it could: no entry of it is one
+    /// of the old session's.
+    pub(super) fn made_anew(&mut self, entries: usize) -> bool {
+        if matches!(self.hold, Hold::Here(_)) {
+            return false;
+        }
+        self.make_anew(entries);
+        true
+    }
+
+    /// As [`Self::made_anew`], also behind the back of whoever has the hold.
+    pub(super) fn make_anew(&mut self, entries: usize) {
+        let at = self.tick();
+        let anew = (0..entries).map(|place| {
+            let body = match place {
+                0 => EntryBody::SessionCreated { labels: None },
+                _ => EntryBody::TurnAccepted {
+                    turn_id: turn(format!("anew{place}")),
+                    input: "anew".into(),
+                    retry_of: None,
+                    labels: None,
+                },
+            };
+            let seq = Seq(place as u64);
+            Entry::new(seq, entry_id(format!("anew.{place}.{at}")), at, body)
+        });
+        self.made_anew = Some(anew.collect());
+        self.did("deleted and made anew");
+    }
+
+    /// A refresh is answered, by the same journal.
     pub(super) fn refreshed(&mut self, held: bool) {
-        let from = self.machine.transcript().next_seq();
-        let entries = self.journal[from.0 as usize..].to_vec();
+        assert!(self.refresh(held).is_ok());
+    }
+
+    /// A refresh is answered.
+    pub(super) fn refresh(&mut self, held: bool) -> Result<(), StoreError> {
+        let entries = self.stored(self.machine.transcript().resume_from());
         self.did(if held {
             "refreshed, held elsewhere"
         } else {
             "refreshed"
         });
-        self.machine.handle_refreshed(&entries, held);
+        let result = self.machine.handle_refreshed(&entries, held);
         self.drain();
+        result
     }
 
     /// The responder says this.

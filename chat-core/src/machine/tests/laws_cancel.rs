@@ -52,7 +52,7 @@ fn t6_a_hold_that_comes_too_late_is_released_and_asked_for_anew() {
     world.send();
     world.log();
     world.acquired(Luck::Good);
-    assert_eq!(world.told(), ["release", "acquire from 1"]);
+    assert_eq!(world.told(), ["release", "acquire from 0"]);
 
     let mut world = At::Acquiring.world();
     world.cancel("t1", "enough");
@@ -131,7 +131,7 @@ fn t6_c5_canceled_while_running_the_responder_is_stopped_and_the_cancel_written_
         [
             "emit t1 2 turn-end canceled, reason \"enough\"",
             "settle t1: enough [canceled]",
-            "acquire from 3",
+            "acquire from 2",
         ]
     );
     world.settle();

@@ -131,7 +131,7 @@ fn t9_what_the_original_is_is_looked_at_again_under_the_hold() {
     );
     assert_eq!(
         told[3..],
-        ["release", "acquire from 3"],
+        ["release", "acquire from 2"],
         "the next turn takes the hold anew"
     );
     world.settle();

@@ -50,7 +50,7 @@ fn t11_where_the_hold_is_not_given_only_the_turn_that_asked_fails() {
                 "emit t1 0 turn-end failed, accepted never, error \"the turn was not accepted: {GONE}\""
             ),
             format!("settle t1: the turn was not accepted: {GONE} [store-backend]"),
-            "acquire from 1".into(),
+            "acquire from 0".into(),
         ]
     );
     world.settle();

@@ -6,6 +6,7 @@ mod endings;
 mod laws_cancel;
 mod laws_events;
 mod laws_holds;
+mod laws_replaced;
 mod laws_requests;
 mod laws_retry;
 mod laws_shutdown;

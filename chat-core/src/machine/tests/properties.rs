@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     Appended, ApprovalId, ApprovalRequest, Decision, Reply, ResponderError, ResponderEvent,
-    Shutdown, SteerId, SteerRefused, Timestamp, ToolCallRef, ToolOutcome, TraceKind, TraceNode,
-    TraceStatus, TraceTree, Usage,
+    Shutdown, SteerId, SteerRefused, StoreError, Timestamp, ToolCallRef, ToolOutcome, TraceKind,
+    TraceNode, TraceStatus, TraceTree, Usage,
 };
 
 #[derive(Debug, Clone)]
@@ -29,6 +29,7 @@ enum Step {
     Recovered(Luck),
     HoldLost,
     Others(Others),
+    MadeAnew(u8),
     Refreshed(bool),
     Say(u8, u8),
     EventsEnd(Luck),
@@ -65,7 +66,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         75 => Step::HoldLost,
         76..=78 => Step::Others(match one {
             0..=127 => Others::Answered,
-            128.. => Others::Open,
+            128..=247 => Others::Open,
+            248.. => return Step::MadeAnew(two),
         }),
         79..=81 => Step::Refreshed(one < 128),
         82..=93 => Step::Say(one, two),
@@ -96,8 +98,13 @@ proptest! {
         world.settle();
         model::check(&world);
         // What the machine still can't know, a refresh tells it.
-        world.refreshed(false);
-        assert_eq!(world.machine.transcript().next_seq(), world.next_seq());
+        let refreshed = world.refresh(false);
+        if world.made_anew.is_some() {
+            assert!(matches!(refreshed, Err(StoreError::Replaced { .. })));
+        } else {
+            assert!(refreshed.is_ok());
+            assert_eq!(world.machine.transcript().next_seq(), world.next_seq());
+        }
     }
 }
 
@@ -143,7 +150,13 @@ impl World {
             Step::Others(what) => {
                 self.others_write(what);
             }
-            Step::Refreshed(held) => self.refreshed(held),
+            Step::MadeAnew(entries) => {
+                self.made_anew(usize::from(entries % 8) + 1);
+            }
+            Step::Refreshed(held) => {
+                let is_anew = self.made_anew.is_some() && self.hold == Hold::Free;
+                assert!(self.refresh(held).is_ok() || is_anew);
+            }
             Step::Say(one, two) => {
                 self.say(vec![event(one), event(two)]);
             }

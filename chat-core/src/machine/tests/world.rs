@@ -14,6 +14,8 @@ pub(super) struct World {
     pub(super) machine: SessionMachine,
     /// The truth, other writers' entries among it.
     pub(super) journal: Vec<Entry>,
+    /// What stands in the store instead, once the session was deleted and made anew.
+    pub(super) made_anew: Option<Vec<Entry>>,
     pub(super) ask: Option<Ask>,
     pub(super) hold: Hold,
     pub(super) execution: Option<Execution>,
@@ -127,6 +129,7 @@ impl World {
         Self {
             machine: SessionMachine::new(SessionId::parse("s").unwrap(), info, transcript.clone()),
             journal,
+            made_anew: None,
             ask: None,
             hold: Hold::Free,
             execution: None,
@@ -166,6 +169,12 @@ impl World {
 
     pub(super) fn next_seq(&self) -> Seq {
         Seq(self.journal.len() as u64)
+    }
+
+    /// What the store reads from a place on.
+    pub(super) fn stored(&self, from: Seq) -> Vec<Entry> {
+        let stored = self.made_anew.as_ref().unwrap_or(&self.journal);
+        stored.get(from.0 as usize..).unwrap_or_default().to_vec()
     }
 
     pub(super) fn new_turn(&mut self, input: TurnInput) -> NewTurn {
@@ -218,6 +227,7 @@ impl World {
                     "a hold passed from {holder:?} to {of:?}"
                 );
                 *holder = of.cloned();
+                assert_eq!(self.made_anew, None, "writes into another journal");
                 assert_eq!(entry.seq(), self.next_seq(), "not the next place");
                 self.writing = Some(entry.id().clone());
                 self.ask(Ask::Append {
