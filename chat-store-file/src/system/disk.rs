@@ -53,6 +53,12 @@ impl FileSystem for Disk {
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
         this::sync_folder(path)
     }
+
+    fn boot(&self) -> Option<u128> {
+        // Linux only; elsewhere there is no such file.
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        u128::from_str_radix(&id.trim().replace('-', ""), 16).ok()
+    }
 }
 
 impl File for fs::File {
@@ -104,5 +110,6 @@ fn metadata(found: &fs::Metadata) -> Metadata {
         id: this::file_id(found),
         len: found.len(),
         modified: found.modified().ok(),
+        changed: this::changed(found),
     }
 }

@@ -58,6 +58,17 @@ pub(crate) trait FileSystem: Send + Sync + fmt::Debug {
 
     /// Makes durable which names a folder has.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
+
+    /// What time it is by the clock that files are stamped with.
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    /// Which start of the machine this is: what was written since then and not made durable is still there. `None` where the
+    /// system doesn't tell.
+    fn boot(&self) -> Option<u128> {
+        None
+    }
 }
 
 /// An open file. Dropping it lets go of its lock.
@@ -117,6 +128,8 @@ pub(crate) struct Metadata {
     pub(crate) len: u64,
     /// `None` where the system doesn't tell.
     pub(crate) modified: Option<SystemTime>,
+    /// When anything about it was last changed, which no program can set. `None` where the system doesn't tell.
+    pub(crate) changed: Option<SystemTime>,
 }
 
 /// What is found at a path.

@@ -5,7 +5,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io,
     path::Path,
-    time::UNIX_EPOCH,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use super::{Access, Existing, FileId, link_refused};
@@ -48,6 +48,11 @@ pub(super) fn file_id(metadata: &fs::Metadata) -> FileId {
             u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
         }),
     }
+}
+
+/// The standard library doesn't tell.
+pub(super) fn changed(_metadata: &fs::Metadata) -> Option<SystemTime> {
+    None
 }
 
 pub(super) fn create_folder(path: &Path) -> io::Result<()> {

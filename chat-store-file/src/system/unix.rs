@@ -5,6 +5,7 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use rustix::{fs::OFlags, io::Errno};
@@ -46,6 +47,13 @@ pub(super) fn file_id(metadata: &Metadata) -> FileId {
         device: metadata.dev(),
         file: metadata.ino(),
     }
+}
+
+pub(super) fn changed(metadata: &Metadata) -> Option<SystemTime> {
+    let (secs, nanos) = (metadata.ctime(), metadata.ctime_nsec());
+    UNIX_EPOCH
+        .checked_add(Duration::from_secs(secs.try_into().ok()?))?
+        .checked_add(Duration::from_nanos(nanos.try_into().ok()?))
 }
 
 pub(super) fn create_folder(path: &Path) -> io::Result<()> {

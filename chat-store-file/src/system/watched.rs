@@ -5,6 +5,7 @@ use std::{
     io,
     path::Path,
     sync::{Arc, Mutex, MutexGuard},
+    time::SystemTime,
 };
 
 use super::{Access, Existing, File, FileSystem, Metadata, Names};
@@ -123,6 +124,14 @@ impl FileSystem for Watched {
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
         self.change(Change::SyncFolder);
         self.files.sync_folder(path)
+    }
+
+    fn now(&self) -> SystemTime {
+        self.files.now()
+    }
+
+    fn boot(&self) -> Option<u128> {
+        self.files.boot()
     }
 }
 
