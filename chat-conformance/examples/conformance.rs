@@ -1,21 +1,22 @@
 //! Every store of this project against the laws of stores, as one table: `cargo xtask conformance [--store NAME] [--json]`. It
-//! judges nothing itself; a store of one's own is proved by `chat_conformance::store_laws!` in its own tests.
+//! judges nothing itself; a store of one's own is proved by `chat_conformance::store_laws!` in its own tests. What a store does
+//! not claim, or its factory can't play, is counted on its own and never as passed.
 #![allow(clippy::print_stdout, reason = "a command's output is its purpose")]
+
+#[path = "../tests/common/mod.rs"]
+mod stores;
 
 use std::process::ExitCode;
 
-use chat_conformance::{LawReport, Report, StoreFactory, Verdict, run_store_laws, store_law_names};
-use chat_core::MemoryStore;
-use chat_store_file::FileStore;
+use chat_conformance::{LawReport, Report, Verdict, run_store_laws, store_law_names};
 use serde_json::json;
-use tempfile::TempDir;
 
 /// A store's name, and the laws run against it.
 type Backend = (&'static str, fn() -> Report);
 
 const BACKENDS: &[Backend] = &[
-    ("memory", || run_store_laws(Memory)),
-    ("file", || run_store_laws(Files::new())),
+    ("memory", || run_store_laws(stores::Memory)),
+    ("file", || run_store_laws(stores::Files::new())),
 ];
 
 const USAGE: &str = "usage: conformance [--store NAME] [--json]";
@@ -126,7 +127,7 @@ fn print_table(reports: &[(&str, Report)]) {
             .count()
     };
     println!(
-        "{} passed, {} failed, {} skipped",
+        "{} passed, {} failed, {} not claimed",
         count("passed"),
         count("failed"),
         count("not claimed")
@@ -138,47 +139,5 @@ fn word(verdict: &Verdict) -> &'static str {
         Verdict::Passed => "passed",
         Verdict::Failed(_) => "failed",
         Verdict::NotClaimed(_) => "not claimed",
-    }
-}
-
-struct Memory;
-
-impl StoreFactory for Memory {
-    type Store = MemoryStore;
-
-    async fn make(&self) -> MemoryStore {
-        MemoryStore::default()
-    }
-
-    async fn reopen(&self, _: &MemoryStore) -> MemoryStore {
-        unreachable!("a store in memory claims neither to be shared nor to outlive its process")
-    }
-}
-
-/// Stores in folders of their own, which go with the factory.
-struct Files {
-    folder: TempDir,
-}
-
-impl Files {
-    fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().expect("a folder for temporary files can be made"),
-        }
-    }
-}
-
-impl StoreFactory for Files {
-    type Store = FileStore;
-
-    async fn make(&self) -> FileStore {
-        let folder = tempfile::tempdir_in(&self.folder)
-            .expect("a folder in ours can be made")
-            .keep();
-        FileStore::open(folder).expect("an empty folder opens as a store")
-    }
-
-    async fn reopen(&self, store: &FileStore) -> FileStore {
-        FileStore::open(store.folder()).expect("a store opens again")
     }
 }

@@ -17,5 +17,6 @@ pub use scripted_responder::{
 };
 pub use scripted_server::{Exchange, ScriptedServer};
 pub use store::{
-    LawReport, Report, StoreFactory, Verdict, check_store_law, run_store_laws, store_law_names,
+    Harm, LawReport, Report, StoreFactory, Verdict, check_store_law, judge_store_law,
+    run_store_laws, store_law_names,
 };

@@ -4,10 +4,7 @@ use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt as _;
 
-use super::{
-    Law, NotClaimed,
-    factory::{DEADLINE, Lab, StoreFactory},
-};
+use super::{Law, NotClaimed, factory::StoreFactory, lab::Lab};
 
 /// What came of a law.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,10 +96,10 @@ pub(super) fn judge<F: StoreFactory>(law: &Law, factory: &Arc<F>) -> Verdict {
         Ok(runtime) => runtime,
         Err(error) => return Verdict::Failed(format!("no runtime could be made: {error}")),
     };
-    let factory = factory.clone();
+    let (factory, patience) = (factory.clone(), factory.patience());
     let ran = runtime.block_on(async {
         let outcome = async { (law.run)(Lab::new(factory).await).await };
-        tokio::time::timeout(DEADLINE, AssertUnwindSafe(outcome).catch_unwind()).await
+        tokio::time::timeout(patience, AssertUnwindSafe(outcome).catch_unwind()).await
     });
     // A store that hangs in its blocking work must not hang the suite.
     runtime.shutdown_background();
@@ -110,7 +107,7 @@ pub(super) fn judge<F: StoreFactory>(law: &Law, factory: &Arc<F>) -> Verdict {
         Ok(Ok(Ok(()))) => Verdict::Passed,
         Ok(Ok(Err(NotClaimed(why)))) => Verdict::NotClaimed(why),
         Ok(Err(panic)) => Verdict::Failed(message(&*panic)),
-        Err(_) => Verdict::Failed(format!("it did not end within {} s", DEADLINE.as_secs())),
+        Err(_) => Verdict::Failed(format!("it did not end within {} s", patience.as_secs())),
     }
 }
 

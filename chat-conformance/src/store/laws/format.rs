@@ -5,16 +5,13 @@ use futures_util::StreamExt as _;
 
 use crate::store::{
     Outcome,
-    factory::{Lab, accepted, completed, created, entries, script, session_id, steered, write},
+    entries::{accepted, completed, created, script, steered, write},
+    lab::Lab,
 };
 
 pub(in crate::store) async fn s8_a_reopened_store_reads_the_same(lab: Lab) -> Outcome {
     lab.reopened().await?;
-    let session = session_id("s8");
-    lab.store
-        .create(&session, script())
-        .await
-        .expect("a free id can be created");
+    let session = lab.session_of("s8", script()).await;
     let (mut writer, _) = lab.hold(&session, Seq(9)).await;
     write(&mut writer, completed(9, 4)).await;
     drop(writer);
@@ -22,26 +19,14 @@ pub(in crate::store) async fn s8_a_reopened_store_reads_the_same(lab: Lab) -> Ou
     let list = lab.list(10).await;
 
     let again = lab.reopened().await?;
-    assert_eq!(entries(&*again, &session, Seq::ZERO).await, before);
-    let relisted = again
-        .list(chat_core::ListRequest::default())
-        .await
-        .expect("sessions can be listed");
-    assert_eq!(format!("{list:?}"), format!("{:?}", relisted.sessions));
-    let acquired = again
-        .acquire(&session, Seq(8))
-        .await
-        .expect("the session is free");
-    assert_eq!(acquired.entries, before[8..]);
+    assert_eq!(again.entries(&session).await, before);
+    assert_eq!(format!("{list:?}"), format!("{:?}", again.list(10).await));
+    assert_eq!(again.hold(&session, Seq(8)).await.1, before[8..]);
     Ok(())
 }
 
 pub(in crate::store) async fn s8_the_transcript_is_that_of_the_script(lab: Lab) -> Outcome {
-    let session = session_id("s8");
-    lab.store
-        .create(&session, script())
-        .await
-        .expect("a free id can be created");
+    let session = lab.session_of("s8", script()).await;
     let replay = |entries: &[Entry]| {
         let mut transcript = Transcript::default();
         entries.iter().for_each(|entry| transcript.apply(entry));
@@ -67,11 +52,7 @@ pub(in crate::store) async fn j2_what_is_not_known_is_kept_to_the_byte(lab: Lab)
         .iter()
         .map(|text| Entry::decode(text).expect("these are entries"))
         .collect();
-    let session = session_id("j2");
-    lab.store
-        .create(&session, decoded[..2].to_vec())
-        .await
-        .expect("a free id can be created");
+    let session = lab.session_of("j2", decoded[..2].to_vec()).await;
     let (mut writer, _) = lab.hold(&session, Seq(2)).await;
     for entry in &decoded[2..] {
         write(&mut writer, entry.clone()).await;
@@ -87,7 +68,7 @@ pub(in crate::store) async fn j2_what_is_not_known_is_kept_to_the_byte(lab: Lab)
     check(&lab.entries(&session).await);
     check(&lab.hold(&session, Seq::ZERO).await.1);
     if let Ok(again) = lab.reopened().await {
-        check(&entries(&*again, &session, Seq::ZERO).await);
+        check(&again.entries(&session).await);
     }
     Ok(())
 }
@@ -117,16 +98,12 @@ pub(in crate::store) async fn j5_a_turn_costs_two_entries_and_one_per_steering(
 }
 
 pub(in crate::store) async fn c27_a_long_journal_is_read_in_batches(lab: Lab) -> Outcome {
-    let session = session_id("c27");
     let mut script = vec![created()];
     for turn in 0..1000 {
         script.push(accepted(2 * turn + 1, turn));
         script.push(completed(2 * turn + 2, turn));
     }
-    lab.store
-        .create(&session, script.clone())
-        .await
-        .expect("a free id can be created");
+    let session = lab.session_of("c27", script.clone()).await;
     let mut parts = lab.store.read(&session, Seq(1));
     let mut read = Vec::new();
     let mut batches = 0;

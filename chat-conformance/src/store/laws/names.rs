@@ -2,17 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::{EntryBody, MAX_ID_BYTES, Seq};
+use chat_core::{MAX_ID_BYTES, Seq};
 
 use crate::store::{
     Outcome,
-    factory::{Lab, accepted_body, created, entry, session_id, write},
+    entries::{accepted_body, created, entry, session_id, write},
+    lab::Lab,
 };
 
-pub(in crate::store) async fn s4_every_id_is_a_session_of_its_own(lab: Lab) -> Outcome {
-    // What file systems and databases are known to confuse: case, Unicode forms, reserved names, patterns, quotes, endings.
-    let long = "x".repeat(MAX_ID_BYTES);
-    let wide = "\u{e9}".repeat(MAX_ID_BYTES / 2);
+/// What file systems and databases are known to confuse: case, Unicode forms, reserved names, patterns, quotes, endings.
+fn ids() -> Vec<String> {
     let ids = [
         "a",
         "A",
@@ -44,29 +43,46 @@ pub(in crate::store) async fn s4_every_id_is_a_session_of_its_own(lab: Lab) -> O
         "a.lock",
         "session-wal",
         "\u{1f331}",
-        &long,
-        &wide,
     ];
-    for id in ids {
-        let session = lab.session(id).await;
-        let (mut writer, _) = lab.hold(&session, Seq(1)).await;
-        write(&mut writer, entry(1, accepted_body(1, id))).await;
+    let longest = ["x".repeat(MAX_ID_BYTES), "\u{e9}".repeat(MAX_ID_BYTES / 2)];
+    ids.map(str::to_owned).into_iter().chain(longest).collect()
+}
+
+pub(in crate::store) async fn s4_every_id_is_a_session_of_its_own(lab: Lab) -> Outcome {
+    fill(&lab).await;
+    check(&lab).await;
+    // One that goes takes no other with it.
+    let mut ids = ids();
+    for _ in 0..ids.len() / 2 {
+        let gone = session_id(&ids.remove(ids.len() / 2));
+        lab.store.delete(&gone).await.expect("nobody holds it");
+        assert!(lab.read(&gone, Seq::ZERO).await.error.is_some(), "{gone:?}");
+        assert_eq!(lab.list(7).await.len(), ids.len(), "deleted {gone:?}");
     }
-    for id in ids {
-        let read = lab.entries(&session_id(id)).await;
-        assert_eq!(
-            read,
-            [created(), entry(1, accepted_body(1, id))],
-            "session {id:?}"
-        );
-        assert!(matches!(read[1].body(), EntryBody::TurnAccepted { input, .. } if **input == *id));
-    }
-    let listed: BTreeSet<_> = lab
-        .list(7)
-        .await
-        .into_iter()
-        .map(|session| session.id.to_string())
-        .collect();
-    assert_eq!(listed, ids.iter().map(ToString::to_string).collect());
     Ok(())
+}
+
+pub(in crate::store) async fn s8_odd_ids_come_back_from_a_reopened_store(lab: Lab) -> Outcome {
+    lab.reopened().await?;
+    fill(&lab).await;
+    check(&lab.reopened().await?).await;
+    Ok(())
+}
+
+async fn fill(lab: &Lab) {
+    for id in ids() {
+        let session = lab.session(&id).await;
+        let (mut writer, _) = lab.hold(&session, Seq(1)).await;
+        write(&mut writer, entry(1, accepted_body(1, &id))).await;
+    }
+}
+
+async fn check(lab: &Lab) {
+    for id in ids() {
+        let read = lab.entries(&session_id(&id)).await;
+        let expected = [created(), entry(1, accepted_body(1, &id))];
+        assert_eq!(read, expected, "session {id:?}");
+    }
+    let listed: BTreeSet<_> = lab.ids(7).await.into_iter().collect();
+    assert_eq!(listed, ids().into_iter().collect());
 }

@@ -1,11 +1,12 @@
 //! S7: sessions that are missing, taken, busy or deleted.
 
-use chat_core::{Entry, Seq, StoreError};
+use chat_core::{Appended, Entry, Seq, StoreError};
 use futures_util::StreamExt as _;
 
 use crate::store::{
     Outcome,
-    factory::{Lab, accepted, completed, created, entries, script, session_id, waits, write},
+    entries::{accepted, completed, created, script, session_id, waits, write},
+    lab::Lab,
 };
 
 pub(in crate::store) async fn s7_a_missing_session_is_named(lab: Lab) -> Outcome {
@@ -39,10 +40,7 @@ pub(in crate::store) async fn s7_a_missing_session_is_named(lab: Lab) -> Outcome
 
 pub(in crate::store) async fn s7_a_taken_id_changes_nothing(lab: Lab) -> Outcome {
     let session = session_id("s7");
-    lab.store
-        .create(&session, script())
-        .await
-        .expect("a free id can be created");
+    lab.session_of("s7", script()).await;
     for (what, held) in [
         ("free", None),
         ("held", Some(lab.hold(&session, Seq::ZERO).await)),
@@ -137,35 +135,48 @@ pub(in crate::store) async fn s7_a_deleted_session_is_gone_and_can_be_made_anew(
     Ok(())
 }
 
-pub(in crate::store) async fn s7_who_waited_for_a_deleted_session_is_told(lab: Lab) -> Outcome {
-    let session = lab.session("s7").await;
-    let other = lab.another_process().await?;
-    let third = lab.another_process().await?;
-    let (writer, _) = lab.hold(&session, Seq(1)).await;
-    let mut delete = other.delete(&session);
-    assert!(waits(&mut delete).await, "deleted under its holder");
-    let mut waiting = third.acquire(&session, Seq(1));
-    assert!(waits(&mut waiting).await, "two holders at once");
-    drop(writer);
-    // Either may come first. A holder lets go, and then the delete goes on.
-    let waited = async {
-        match waiting.await {
-            Ok(acquired) => drop(acquired),
-            Err(StoreError::Missing { .. }) => {}
-            Err(other) => panic!("{other:?}"),
+pub(in crate::store) async fn s7_errors_name_the_session_and_say_what_to_do(lab: Lab) -> Outcome {
+    let session = lab.session("a-session-of-s7").await;
+    let (mut writer, _) = lab.hold(&session, Seq(1)).await;
+    let misused = match writer.append(accepted(5, 1)).await {
+        Appended::NotWritten(error) => error,
+        other @ (Appended::Written | Appended::Unknown(_) | Appended::Fenced) => {
+            panic!("entry 5 where 1 is next: {other:?}")
         }
     };
-    let (deleted, ()) = futures_util::future::join(delete, waited).await;
-    deleted.expect("the holder let go");
-    for store in [&lab.store, &other, &third] {
-        let gone = store.acquire(&session, Seq(1)).await;
-        assert!(matches!(gone, Err(StoreError::Missing { .. })), "{gone:?}");
+    let nobody = session_id("nobody-of-s7");
+    let missing = lab.store.is_held(&nobody).await.err();
+    let errors = [
+        ("writer-misuse", &session, Some(misused)),
+        (
+            "session-busy",
+            &session,
+            lab.store.delete(&session).await.err(),
+        ),
+        (
+            "session-taken",
+            &session,
+            lab.store.create(&session, script()).await.err(),
+        ),
+        (
+            "writer-misuse",
+            &nobody,
+            lab.store.create(&nobody, vec![]).await.err(),
+        ),
+        ("session-missing", &nobody, missing),
+        (
+            "session-missing",
+            &nobody,
+            lab.store.delete(&nobody).await.err(),
+        ),
+    ];
+    for (kind, session, error) in errors {
+        let error = error.unwrap_or_else(|| panic!("{kind}: no error"));
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(
+            error.to_string().contains(session.as_str()),
+            "{kind}: the message names no session: {error}"
+        );
     }
-    lab.session("s7").await;
-    assert_eq!(
-        entries(&*third, &session, Seq::ZERO).await,
-        [created()],
-        "made anew, it is seen by all"
-    );
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! S1 and S2: what is written, when, and what is known of it.
+//! S1: what is written, and where.
 
 use chat_core::{Appended, Entry, EntryBody, EntryId, Seq, Timestamp};
-use futures_util::future::poll_immediate;
 
 use crate::store::{
     Outcome,
-    factory::{Lab, accepted, completed, created, entries, script, write},
+    entries::{accepted, accepted_body, completed, created, entry, script, waits, write},
+    lab::Lab,
 };
 
 pub(in crate::store) async fn s1_what_is_appended_is_read_in_order(lab: Lab) -> Outcome {
@@ -43,7 +43,7 @@ pub(in crate::store) async fn s1_an_acquire_gives_the_entries_since_a_place(lab:
         assert_eq!(since, script[from..], "acquired from {place}");
         drop(writer);
         assert_eq!(
-            entries(&*lab.store, &session, place).await,
+            lab.entries_from(&session, place).await,
             script[from..],
             "read from {place}"
         );
@@ -120,91 +120,101 @@ pub(in crate::store) async fn s1_a_last_entry_is_durable_and_frees_the_session(
     Ok(())
 }
 
-pub(in crate::store) async fn s2_a_dropped_append_is_unknown_until_recovered(lab: Lab) -> Outcome {
-    dropped_write(&lab, false).await;
-    Ok(())
-}
-
-pub(in crate::store) async fn s2_a_dropped_last_append_is_unknown_until_recovered(
+pub(in crate::store) async fn s1_a_last_entry_that_is_not_written_keeps_the_hold(
     lab: Lab,
 ) -> Outcome {
-    dropped_write(&lab, true).await;
-    Ok(())
-}
-
-/// A store may answer at once, and then nothing is unknown; or it is dropped in the middle, and then everything is.
-async fn dropped_write(lab: &Lab, last: bool) {
-    let session = lab.session("s2").await;
+    let session = lab.session("s1").await;
     let (mut writer, _) = lab.hold(&session, Seq(1)).await;
-    for seq in 1..=16 {
-        let entry = accepted(seq, seq);
-        let write_it = if last {
-            writer.append_last(entry.clone())
-        } else {
-            writer.append(entry.clone())
-        };
-        match poll_immediate(write_it).await {
-            Some(answer) => {
-                assert!(matches!(answer, Appended::Written), "{answer:?}");
-                if last {
-                    drop(writer);
-                    (writer, _) = lab.hold(&session, Seq(1)).await;
-                }
-                continue;
-            }
-            None => {
-                let answer = writer.append(accepted(seq + 1, seq + 1)).await;
-                assert!(
-                    matches!(answer, Appended::NotWritten(_)),
-                    "only `recover` may come after unknown: {answer:?}"
-                );
-                let recovered = writer
-                    .recover(Seq(1))
-                    .await
-                    .expect("a sound journal can be recovered");
-                assert_eq!(recovered.torn, None, "nothing was torn");
-                let written = usize::try_from(seq).expect("small") - 1;
-                assert!(
-                    recovered.entries.len() == written || recovered.entries.last() == Some(&entry),
-                    "recovery tells whether the entry was written, and nothing else was: {:?}",
-                    recovered.entries
-                );
-                // Sent again whichever it was: it is written once.
-                write(&mut writer, entry).await;
-            }
-        }
-    }
-    let places: Vec<_> = lab
-        .entries(&session)
-        .await
-        .iter()
-        .map(|entry| entry.seq().0)
-        .collect();
-    assert_eq!(places, (0..=16).collect::<Vec<_>>());
+    let mut second = lab.store.acquire(&session, Seq(1));
+    assert!(waits(&mut second).await, "two holders at once");
+    let answer = writer.append_last(completed(5, 1)).await;
+    assert!(matches!(answer, Appended::NotWritten(_)), "{answer:?}");
+    assert!(
+        waits(&mut second).await,
+        "let go of, though the last entry was not written"
+    );
+    write(&mut writer, accepted(1, 1)).await;
+    assert!(waits(&mut second).await, "two holders at once");
+    let answer = writer.append_last(completed(2, 1)).await;
+    assert!(matches!(answer, Appended::Written), "{answer:?}");
+    drop(writer);
+    let acquired = second.await.expect("the session is free");
+    assert_eq!(acquired.entries, [accepted(1, 1), completed(2, 1)]);
+    Ok(())
 }
 
-pub(in crate::store) async fn s2_a_dropped_writer_frees_the_session_once_its_write_has_ended(
+pub(in crate::store) async fn s1_a_place_beyond_the_end_gives_nothing(lab: Lab) -> Outcome {
+    let session = lab.session_of("s1", script()).await;
+    for from in [9, 10, 1000, u64::MAX] {
+        assert_eq!(
+            lab.entries_from(&session, Seq(from)).await,
+            [],
+            "read from {from}"
+        );
+        let (mut writer, since) = lab.hold(&session, Seq(from)).await;
+        assert_eq!(since, [], "acquired from {from}");
+        let recovered = writer.recover(Seq(from)).await;
+        assert_eq!(
+            recovered.expect("a sound journal").entries,
+            [],
+            "recovered from {from}"
+        );
+    }
+    let (mut writer, _) = lab.hold(&session, Seq(1000)).await;
+    write(&mut writer, completed(9, 4)).await;
+    assert_eq!(lab.entries(&session).await.len(), 10);
+    Ok(())
+}
+
+pub(in crate::store) async fn s1_long_and_odd_texts_come_back(lab: Lab) -> Outcome {
+    let session = lab.session("s1").await;
+    let long = "a line that is one of many\n".repeat(40_000);
+    let texts = [
+        "",
+        " ",
+        "\n",
+        "\0",
+        "\r\n",
+        "\u{7f}\u{80}\u{2028}\u{2029}\u{feff}",
+        "e\u{301} \u{e9} \u{fb01}",
+        "'; drop table entries; --",
+        "{\"v\":1,\"seq\":0}\n",
+        "\\n \\u0000 \\",
+        &long,
+    ];
+    let (mut writer, _) = lab.hold(&session, Seq(1)).await;
+    for (seq, text) in (1..).zip(texts) {
+        write(&mut writer, entry(seq, accepted_body(seq, text))).await;
+    }
+    drop(writer);
+    for (read, text) in lab.entries_from(&session, Seq(1)).await.iter().zip(texts) {
+        assert!(
+            matches!(read.body(), EntryBody::TurnAccepted { input, .. } if **input == *text),
+            "{:.80?} came back as {:.200?}",
+            text,
+            read.body()
+        );
+    }
+    assert_eq!(lab.entries(&session).await.len(), 1 + texts.len());
+    Ok(())
+}
+
+pub(in crate::store) async fn s1_an_entry_sent_again_after_a_reopen_is_written_once(
     lab: Lab,
 ) -> Outcome {
-    let session = lab.session("s2").await;
-    let mut next = 1;
-    for round in 0..16 {
-        let (mut writer, _) = lab.hold(&session, Seq(next)).await;
-        drop(poll_immediate(writer.append(accepted(next, round))).await);
-        drop(writer);
-        // Whoever comes next finds the entry or does not; it can't come later.
-        let (mut writer, since) = lab.hold(&session, Seq(next)).await;
-        assert!(since.len() <= 1, "{since:?}");
-        next += since.len() as u64;
-        write(&mut writer, completed(next, round)).await;
-        next += 1;
+    let session = lab.session("s1").await;
+    let (mut writer, _) = lab.hold(&session, Seq(1)).await;
+    write(&mut writer, accepted(1, 1)).await;
+    write(&mut writer, completed(2, 1)).await;
+    drop(writer);
+    let again = lab.reopened().await?;
+    let (mut writer, _) = again.hold(&session, Seq(3)).await;
+    for entry in [completed(2, 1), accepted(1, 1), accepted(3, 2)] {
+        write(&mut writer, entry).await;
     }
-    let places: Vec<_> = lab
-        .entries(&session)
-        .await
-        .iter()
-        .map(|entry| entry.seq().0)
-        .collect();
-    assert_eq!(places, (0..next).collect::<Vec<_>>());
+    assert_eq!(
+        again.entries(&session).await,
+        [created(), accepted(1, 1), completed(2, 1), accepted(3, 2)]
+    );
     Ok(())
 }

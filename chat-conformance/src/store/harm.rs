@@ -1,0 +1,99 @@
+//! What a crash or a bad disk does to a stored journal, for a suite to play behind a store's back. It says what is harmed; how
+//! a store's bytes are reached is its factory's matter.
+
+use chat_core::{FORMAT, Seq};
+
+/// One way in which the stored bytes of a session come to harm. See [`StoreFactory::harm`](crate::StoreFactory::harm).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Harm {
+    /// The write of the last entry was cut off: its first bytes are there, and nothing behind them. Only for a store whose writes
+    /// can be torn.
+    CutLastEntry {
+        /// How many of its bytes are left; fewer than the entry's text has.
+        keep: usize,
+    },
+    /// The journal grew and what should stand there never reached the disk: NULs behind the last entry. Only for a store whose
+    /// writes can be torn.
+    NulTail {
+        /// How many.
+        bytes: usize,
+    },
+    /// One bit of an entry's text is another one.
+    FlipBit {
+        /// The entry.
+        seq: Seq,
+        /// The byte of its text, counted from its start; one behind its end counts on from its start.
+        byte: usize,
+        /// The bit, 0 to 7. With 7, a text in ASCII is not UTF-8 any more.
+        bit: u8,
+    },
+    /// An entry is gone, and those behind it are still there.
+    DropEntry {
+        /// The entry.
+        seq: Seq,
+    },
+    /// An entry's bytes are all NUL, and those behind it are still there.
+    ZeroEntry {
+        /// The entry.
+        seq: Seq,
+    },
+    /// An entry was written by a newer program, in a newer major format that this one does not know.
+    NewerFormat {
+        /// The entry.
+        seq: Seq,
+    },
+}
+
+impl Harm {
+    /// Plays the harm on a journal that is one line an entry, for any store that keeps its journals so: what is put there for
+    /// [`Harm::NewerFormat`] is a plain line of JSON. False, with nothing changed, where there is no such entry.
+    ///
+    /// ```
+    /// use chat_conformance::Harm;
+    /// use chat_core::Seq;
+    ///
+    /// let mut journal = b"{first}\n{second}\n".to_vec();
+    /// assert!(Harm::CutLastEntry { keep: 3 }.to_lines(&mut journal));
+    /// assert_eq!(journal, b"{first}\n{se");
+    /// assert!(!Harm::DropEntry { seq: Seq(7) }.to_lines(&mut journal));
+    /// ```
+    #[must_use = "harm that was not done proves nothing"]
+    pub fn to_lines(self, journal: &mut Vec<u8>) -> bool {
+        let ends = journal.iter().enumerate().filter(|(_, b)| **b == b'\n');
+        let mut start = 0;
+        let lines: Vec<_> = ends
+            .map(|(end, _)| std::mem::replace(&mut start, end + 1)..end)
+            .collect();
+        let line = |seq: Seq| {
+            let place = usize::try_from(seq.0).ok()?;
+            lines.get(place).cloned().filter(|line| !line.is_empty())
+        };
+        let harmed = match self {
+            Self::CutLastEntry { keep } => lines
+                .last()
+                .map(|line| journal.truncate(line.start + keep.min(line.len()))),
+            Self::NulTail { bytes } => {
+                journal.resize(journal.len() + bytes, 0);
+                Some(())
+            }
+            Self::FlipBit { seq, byte, bit } => {
+                line(seq).map(|line| journal[line.start + byte % line.len()] ^= 1 << (bit % 8))
+            }
+            Self::DropEntry { seq } => {
+                line(seq).map(|line| drop(journal.drain(line.start..=line.end)))
+            }
+            Self::ZeroEntry { seq } => line(seq).map(|line| journal[line].fill(0)),
+            Self::NewerFormat { seq } => {
+                line(seq).map(|line| drop(journal.splice(line, newer_text(seq).into_bytes())))
+            }
+        };
+        harmed.is_some()
+    }
+}
+
+/// An entry of the next format, as text.
+fn newer_text(seq: Seq) -> String {
+    let format = FORMAT + 1;
+    format!(r#"{{"v":{format},"seq":{seq},"of":"a newer program"}}"#)
+}
