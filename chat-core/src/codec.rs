@@ -8,6 +8,7 @@
 use std::{cmp::Ordering, sync::Arc};
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::{
     Entry, EntryBody, EntryId, FORMAT, FinishReason, Labels, Metadata, ModelRef, RecordedError,
@@ -48,6 +49,13 @@ struct Head {
     id: EntryId,
     at: Timestamp,
     r#type: String,
+}
+
+/// An entry's place, as it is written.
+#[derive(Deserialize)]
+struct Placed<'a> {
+    #[serde(borrow)]
+    seq: &'a RawValue,
 }
 
 // The fields of each type. One type's fields are never read of another: there they are unknown, and may have any shape.
@@ -235,6 +243,24 @@ impl Entry {
             EntryBody::Unknown { kind: _ } => {}
         }
         written
+    }
+
+    /// The same entry at another place: of what it was read from, nothing but that number changes.
+    pub(crate) fn moved_to(self, seq: Seq) -> Self {
+        if self.seq() == seq {
+            return self;
+        }
+        let text = self.text.as_deref().map(|text| {
+            let Placed { seq: before } =
+                serde_json::from_str(text).expect("an entry's text has its place");
+            // What was read borrows from the text: where it stands there is told by its address.
+            let start = before.get().as_ptr().addr() - text.as_ptr().addr();
+            let (head, tail) = (&text[..start], &text[start + before.get().len()..]);
+            format!("{head}{seq}{tail}").into()
+        });
+        let mut moved = Self::new(seq, self.id().clone(), self.at(), self.body().clone());
+        moved.text = text;
+        moved
     }
 
     /// Reads an entry from one JSON object, with or without white space around it.

@@ -45,6 +45,7 @@ mod error;
 mod event;
 mod event_log;
 mod id;
+mod journal;
 mod labels;
 mod machine;
 mod memory;
@@ -72,6 +73,10 @@ pub use event::{
 };
 pub use event_log::{EventLog, UNREAD_CAP};
 pub use id::{ApprovalId, CallId, EntryId, IdError, MAX_ID_BYTES, Seq, SessionId, StepId, TurnId};
+pub use journal::{
+    Copied, CopyError, Gap, Journal, JournalLines, LineError, MAX_LINE_BYTES, copy_all,
+    copy_salvaged, copy_session,
+};
 pub use labels::{Labels, LabelsError, MAX_LABELS_BYTES};
 pub use machine::{
     Decision, NewSteer, NewTurn, Output, SessionMachine, Shutdown, Start, SteerId, TurnInput,
