@@ -9,7 +9,7 @@ use chat_core::{
 
 use crate::{
     line::{MAX_LINE, unseal},
-    name::{self, Paths},
+    name::{self, JOURNAL, Paths},
     scan::{Position, Scan, Step},
     system::{Access, File, FileSystem, Folder},
 };
@@ -51,7 +51,10 @@ pub(crate) fn page(folder: &Folder, request: &ListRequest) -> Result<SessionPage
     let io = |error| StoreError::from_io("list", &folder.path, error);
     for name in folder.files.names(&folder.path).map_err(io)? {
         let file_name = name.map_err(io)?;
-        let Some(id) = file_name.to_str().and_then(name::session_of) else {
+        let id = file_name
+            .to_str()
+            .and_then(|name| name::session_of(name, JOURNAL));
+        let Some(id) = id.and_then(|id| SessionId::parse(id).ok()) else {
             continue;
         };
         let Some(at) = last_activity(&*folder.files, &Paths::new(folder, &id).journal()) else {

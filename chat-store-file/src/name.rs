@@ -1,15 +1,18 @@
 //! How a session's id becomes a file name and back. Two ids never share a name, on any file system; no other file is taken
 //! for a journal.
 
-use std::path::PathBuf;
+use std::{borrow::Cow, path::PathBuf};
 
-use chat_core::SessionId;
+use chat_core::{MAX_ID_BYTES, SessionId};
 use data_encoding::BASE32_DNSSEC as BASE32;
 
 use crate::system::Folder;
 
 /// How a journal's file name ends.
 pub(crate) const JOURNAL: &str = ".jsonl";
+
+/// How the file name ends that is locked by whoever has the hold.
+pub(crate) const LOCK: &str = ".lock";
 
 /// Where the files of one session are.
 #[derive(Debug, Clone)]
@@ -32,7 +35,7 @@ impl Paths {
 
     /// Locked by whoever has the hold.
     pub(crate) fn lock(&self) -> PathBuf {
-        self.with(".lock")
+        self.with(LOCK)
     }
 
     /// Locked by whoever is next: the turnstile.
@@ -83,18 +86,22 @@ fn stem(session: &SessionId) -> String {
     }
 }
 
-/// The session whose journal has this file name; `None` where it is no journal's.
-pub(crate) fn session_of(file_name: &str) -> Option<SessionId> {
-    let name = file_name.strip_suffix(JOURNAL)?;
-    let session = match name.strip_prefix('=') {
+/// The id of the session whose file with this ending has this name; `None` where it is no session's.
+pub(crate) fn session_of<'a>(file_name: &'a str, ending: &str) -> Option<Cow<'a, str>> {
+    let name = file_name.strip_suffix(ending)?;
+    match name.strip_prefix('=') {
         Some(code) => {
             let bytes = BASE32.decode(code.as_bytes()).ok()?;
-            SessionId::parse(std::str::from_utf8(&bytes).ok()?).ok()?
+            let session = SessionId::parse(std::str::from_utf8(&bytes).ok()?).ok()?;
+            // Base32 reads what it never writes (capitals, say), and a plain id may be spelled in code: one name per session.
+            (stem(&session) == name).then(|| session.as_str().to_owned().into())
         }
-        None => SessionId::parse(name).ok()?,
-    };
-    // Base32 reads what it never writes (capitals, say), and a plain id may be spelled in code: one name per session.
-    (stem(&session) == name).then_some(session)
+        // Nothing is copied: a folder may hold hundreds of thousands of these. No plain name is a bad id but by its length.
+        None => {
+            let is_id = (1..=MAX_ID_BYTES).contains(&name.len()) && is_plain(name);
+            is_id.then_some(name.into())
+        }
+    }
 }
 
 fn is_plain(id: &str) -> bool {
@@ -155,7 +162,11 @@ mod tests {
         for id in ids {
             let id = SessionId::parse(id).unwrap();
             let name = format!("{}{JOURNAL}", stem(&id));
-            assert_eq!(session_of(&name).as_ref(), Some(&id), "{name}");
+            assert_eq!(
+                session_of(&name, JOURNAL).as_deref(),
+                Some(id.as_str()),
+                "{name}"
+            );
             assert!(
                 name.len() + ".torn-12345678901234567890-00000000".len() < 255,
                 "{name}"
@@ -188,9 +199,10 @@ mod tests {
             "a.tmp-0123456789abcdef",
             "a.torn-1-00000000",
             "a.jsonl.bak",
+            ".lock",
             "notes.txt",
         ] {
-            assert_eq!(session_of(name), None, "{name}");
+            assert_eq!(session_of(name, JOURNAL), None, "{name}");
         }
     }
 
