@@ -1,7 +1,7 @@
 //! T2: one turn at a time, in the order sent, each seeing the reply before it; never two at once over one store.
 
 use chat_conformance::Op;
-use chat_core::{Reply, Role, StoreError, TurnStatus};
+use chat_core::{Reply, Role, Store, StoreError, TurnStatus};
 use chat_runtime::{Chat, NewSession, responder_fn};
 
 use crate::kit::{Lab, idle, kind, oops};
