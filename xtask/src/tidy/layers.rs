@@ -16,6 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("chat-core", &[]),
     ("chat-runtime", &["chat-core"]),
     ("chat-store-file", &["chat-core"]),
+    ("chat-store-sqlite", &["chat-core"]),
     ("chat-responder-model", &["chat-core"]),
     ("chat-conformance", &["chat-core"]),
     (

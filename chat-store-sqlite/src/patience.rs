@@ -1,0 +1,69 @@
+//! Waiting for other connections to be done, with jitter, so that no "database is locked" reaches a caller. Only for threads that
+//! may block.
+
+use std::time::{Duration, Instant};
+
+/// How long a database may stay locked before something else than this store is at fault: ours hold no lock for longer than a
+/// write takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often SQLite asks again by itself, where it asks at all, before it says that the database is busy.
+const ASKS: i32 = 8;
+
+/// Waits that grow, each a little random so that two who wait don't keep meeting.
+#[derive(Debug)]
+pub(crate) struct Backoff {
+    next: Duration,
+}
+
+impl Backoff {
+    const CAP: Duration = Duration::from_millis(25);
+
+    pub(crate) fn new() -> Self {
+        Self {
+            next: Duration::from_millis(1),
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> Duration {
+        let wait = self.next.mul_f64(0.5 + fastrand::f64() / 2.0);
+        self.next = (self.next * 2).min(Self::CAP);
+        wait
+    }
+}
+
+/// How much longer to wait for a lock.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    until: Instant,
+    backoff: Backoff,
+}
+
+impl Patience {
+    pub(crate) fn new() -> Self {
+        Self {
+            until: Instant::now() + PATIENCE,
+            backoff: Backoff::new(),
+        }
+    }
+
+    /// Waits a little; false where it was long enough.
+    pub(crate) fn wait(&mut self) -> bool {
+        if Instant::now() >= self.until {
+            return false;
+        }
+        std::thread::sleep(self.backoff.next());
+        true
+    }
+}
+
+/// SQLite's busy handler: waits a little longer each time, then leaves it to the [`Patience`] of whoever asked.
+pub(crate) fn busy(asked: i32) -> bool {
+    if asked >= ASKS {
+        return false;
+    }
+    let most = Backoff::CAP.as_secs_f64();
+    let wait = (0.0005 * f64::from(1 << asked)).min(most) * (0.5 + fastrand::f64() / 2.0);
+    std::thread::sleep(Duration::from_secs_f64(wait));
+    true
+}

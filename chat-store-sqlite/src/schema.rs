@@ -1,0 +1,36 @@
+//! What is in the database: two tables, and the two numbers in its header that say whose it is. Another program may read it by
+//! this; only this crate writes it.
+
+/// In the database's header: that it is a chat store ("CHAT").
+pub(crate) const APPLICATION_ID: i32 = 0x4348_4154;
+
+/// In the database's header: the format of the tables. A newer one is refused, untouched (law J2).
+pub(crate) const FORMAT: u32 = 1;
+
+/// A session's row is never used again, not even when it is deleted: what is named by it can't be mistaken for another's. `next`
+/// is the place behind its last entry, so that entries lost from the end are missed. What a list shows stands beside it, in the
+/// same transaction. `synced` is 0 where its last entry was written by a store that does not sync.
+///
+/// Entries stand in the order of their places, all of a session together: reading one is one walk. `crc` is the CRC-32C of `text`.
+pub(crate) const TABLES: &str = "
+    CREATE TABLE sessions (
+        row INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL UNIQUE,
+        next INTEGER NOT NULL,
+        synced INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        last_activity INTEGER NOT NULL,
+        title TEXT,
+        turns INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX sessions_by_activity ON sessions (last_activity DESC, name ASC);
+    CREATE TABLE entries (
+        session INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        crc INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        PRIMARY KEY (session, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX entries_by_id ON entries (session, id);
+";

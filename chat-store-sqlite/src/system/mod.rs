@@ -1,0 +1,87 @@
+//! What differs from system to system: private files, links that are not followed, which file a file is. No policy.
+
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use chat_core::StoreError;
+
+#[cfg(unix)]
+mod unix;
+#[cfg(unix)]
+use unix as this;
+
+#[cfg(not(unix))]
+mod portable;
+#[cfg(not(unix))]
+use portable as this;
+
+pub(crate) use this::{FileId, create_folder, file_id, path_id, rename_new, sync_folder};
+
+/// What to do where a file to be created is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Existing {
+    Open,
+    Refuse,
+}
+
+/// Opens a plain file for reading; `None` where it is not there. Links and other things are refused.
+pub(crate) fn open(path: &Path) -> Result<Option<File>, StoreError> {
+    match this::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => check_plain("open", path, opened).map(Some),
+    }
+}
+
+/// Creates a plain file for writing, private to its owner. Links and other things at its place are refused.
+pub(crate) fn create(path: &Path, existing: Existing) -> Result<File, StoreError> {
+    check_plain("create", path, this::create(path, existing))
+}
+
+fn check_plain(
+    action: &'static str,
+    path: &Path,
+    opened: io::Result<File>,
+) -> Result<File, StoreError> {
+    let io = |error| StoreError::from_io(action, path, error);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if this::is_link_error(&error) => {
+            return Err(foreign(path, "a symbolic link, which is not followed"));
+        }
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+            return Err(foreign(path, "a folder"));
+        }
+        Err(error) => return Err(io(error)),
+    };
+    if file.metadata().map_err(io)?.is_file() {
+        Ok(file)
+    } else {
+        Err(foreign(path, "not a plain file"))
+    }
+}
+
+pub(crate) fn foreign(path: &Path, what: impl Into<Arc<str>>) -> StoreError {
+    StoreError::Foreign {
+        path: path.to_owned(),
+        what: what.into(),
+    }
+}
+
+/// Removes a file; one that is not there is removed already.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// A path with something put behind its last name.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
