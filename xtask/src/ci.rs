@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use self::tally::Tally;
 use crate::workspace::Workspace;
-use crate::{conformance, demo, process, tidy};
+use crate::{conformance, demo, process, tidy, torture};
 
 type Stage = fn(&Workspace) -> Result<Tally>;
 
@@ -24,6 +24,7 @@ const STAGES: &[(&str, Stage)] = &[
     ("test", test),
     ("doctest", doctest),
     ("conformance", conformance),
+    ("torture", torture),
     ("demo", demo),
 ];
 
@@ -113,6 +114,16 @@ fn doctest(workspace: &Workspace) -> Result<Tally> {
 fn conformance(workspace: &Workspace) -> Result<Tally> {
     conformance::run(workspace, &[])?;
     Ok(Tally::PASSED)
+}
+
+/// A short, bounded part of it: seconds of kills and one round of everything else. What can't be played here is skipped by name.
+fn torture(workspace: &Workspace) -> Result<Tally> {
+    if cfg!(not(target_os = "linux")) {
+        println!("skipped: torture runs on Linux only");
+        return Ok(Tally::SKIPPED);
+    }
+    let line = torture::closing_line(workspace, &["--seconds", "8"])?;
+    Tally::of_closing_line(&line).with_context(|| format!("{line:?} is no closing line"))
 }
 
 /// The real thing, end to end: the command, a server, a model, and the journal on disk.

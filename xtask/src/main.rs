@@ -7,6 +7,7 @@ mod conformance;
 mod demo;
 mod process;
 mod tidy;
+mod torture;
 mod workspace;
 
 use std::process::ExitCode;
@@ -22,6 +23,8 @@ cargo xtask COMMAND
   ci [STAGE...]         all that CI checks, or only the named stages; closes with `N passed, N failed, N skipped`
   tidy                  the layers, manifests, sources and laws, each proved or listed as a finding
   conformance [ARGS]    every store against the laws of stores (--store NAME, --json)
+  torture [ARGS]        the stores under kills, full disks, failed syncs and power loss (--seconds N, --seed N, --store NAME,
+                        --only SECTION)
   bench [ARGS]          the benchmarks; what follows goes to `cargo bench`
 
 With OPENAI_BASE_URL or OPENAI_API_KEY set, demo uses that server and downloads nothing.";
@@ -51,6 +54,7 @@ fn run(args: &[&str]) -> Result<ExitCode> {
         ["ci", stages @ ..] => return ci::run(&workspace, stages),
         ["tidy"] => return tidy::run(&workspace),
         ["conformance", args @ ..] => conformance::run(&workspace, args)?,
+        ["torture", args @ ..] => torture::run(&workspace, args)?,
         ["bench", args @ ..] => {
             process::run(
                 workspace

@@ -27,6 +27,21 @@ impl Tally {
         skipped: 1,
     };
 
+    /// Reads a line that says all of it, as it is written here: `2 passed, 0 failed, 1 skipped`.
+    pub(super) fn of_closing_line(line: &str) -> Option<Self> {
+        let mut counts = line.split(", ").map(|count| count.split_once(' '));
+        let mut count = |word: &str| match counts.next()?? {
+            (number, said) if said == word => number.parse().ok(),
+            _ => None,
+        };
+        let tally = Self {
+            passed: count("passed")?,
+            failed: count("failed")?,
+            skipped: count("skipped")?,
+        };
+        Some(tally)
+    }
+
     /// Reads `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s`, whatever colors
     /// stand in it.
     pub(super) fn of_test_result(line: &str) -> Option<Self> {
@@ -100,5 +115,9 @@ mod tests {
         };
         tally += Tally::FAILED;
         assert_eq!(tally.to_string(), "2 passed, 1 failed, 1 skipped");
+        assert_eq!(Tally::of_closing_line(&tally.to_string()), Some(tally));
+        for line in ["2 passed, 1 failed", "2 failed, 1 passed, 0 skipped", ""] {
+            assert_eq!(Tally::of_closing_line(line), None, "{line}");
+        }
     }
 }
