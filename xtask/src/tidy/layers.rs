@@ -28,6 +28,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "chat-responder-model",
         ],
     ),
+    // The example of a store from outside.
+    ("redb-store", &["chat-core"]),
     ("xtask", &[]),
 ];
 
