@@ -90,7 +90,7 @@ impl SessionMachine {
     /// Takes nothing more, and ends all that waits: the journal it was meant for is gone.
     pub(super) fn replaced(&mut self) {
         self.intake = Intake::Replaced;
-        for queued in std::mem::take(&mut self.queue) {
+        for queued in std::mem::take(&mut self.queue).into_values() {
             let error = NotAccepted::Store(self.replaced_error());
             self.end_queued(queued, TurnError::NotAccepted(error), SteerRefused::Ended);
         }

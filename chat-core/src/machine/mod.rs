@@ -9,6 +9,7 @@ mod ending;
 mod number;
 mod open;
 mod output;
+mod queue;
 mod running;
 mod state;
 mod steering;
@@ -22,6 +23,7 @@ use std::{
 };
 
 pub use output::{Decision, NewSteer, NewTurn, Output, Shutdown, Start, SteerId, TurnInput};
+use queue::Queue;
 use state::{Active, Canceled, Intake, Phase, Queued, State};
 
 use crate::{
@@ -39,7 +41,7 @@ pub struct SessionMachine {
     session: SessionId,
     responder: ResponderInfo,
     transcript: Transcript,
-    queue: VecDeque<Queued>,
+    queue: Queue<TurnId, Queued>,
     state: State,
     intake: Intake,
     /// Turns that were interrupted here: whoever has the hold, nobody is answering them.
@@ -55,7 +57,7 @@ impl SessionMachine {
             session,
             responder,
             transcript,
-            queue: VecDeque::new(),
+            queue: Queue::default(),
             state: State::Idle,
             intake: Intake::Open,
             interrupted: BTreeSet::new(),
@@ -92,7 +94,7 @@ impl SessionMachine {
     /// Where a turn stands; `None` where it is neither queued here nor in the journal.
     #[must_use]
     pub fn status(&self, turn: &TurnId) -> Option<TurnStatus> {
-        let waits = self.queue.iter().any(|queued| queued.turn.id == *turn)
+        let waits = self.queue.contains(turn)
             || matches!(&self.state, State::Active(active, Phase::Accepting { .. }) if active.id == *turn);
         if waits {
             Some(TurnStatus::Queued)
@@ -130,6 +132,23 @@ impl SessionMachine {
             Intake::Gone => Some(NotAccepted::RuntimeGone),
             Intake::Replaced => Some(NotAccepted::Store(self.replaced_error())),
         };
+        match refused {
+            Some(why) => self.refuse_turn(turn, why),
+            None => {
+                let queued = self.waiting(turn);
+                self.queue.push_back(queued.turn.id.clone(), queued);
+                self.begin_next();
+            }
+        }
+    }
+
+    /// Ends a turn that is not to be sent at all: as it ends where it is sent and not accepted.
+    pub fn refuse_turn(&mut self, turn: NewTurn, why: NotAccepted) {
+        let queued = self.waiting(turn);
+        self.end_queued(queued, TurnError::NotAccepted(why), SteerRefused::Ended);
+    }
+
+    fn waiting(&self, turn: NewTurn) -> Queued {
         let input = match &turn.input {
             TurnInput::New(input) => input.clone(),
             TurnInput::Retry(original) => self
@@ -137,25 +156,16 @@ impl SessionMachine {
                 .turn(original)
                 .map_or("".into(), |turn| turn.input.clone()),
         };
-        let queued = Queued {
+        Queued {
             turn,
             input,
             steers: Vec::new(),
-        };
-        if let Some(why) = refused {
-            self.end_queued(queued, TurnError::NotAccepted(why), SteerRefused::Ended);
-            return;
         }
-        self.queue.push_back(queued);
-        self.begin_next();
     }
 
     /// Stops a turn (law T6). Of no effect where its outcome is chosen, or where there is no such turn.
     pub fn cancel(&mut self, now: Timestamp, turn: &TurnId, reason: Option<Arc<str>>) {
-        if let Some(place) = self.queue.iter().position(|queued| queued.turn.id == *turn) {
-            let Some(queued) = self.queue.remove(place) else {
-                return;
-            };
+        if let Some(queued) = self.queue.remove(turn) {
             self.end_queued(
                 queued,
                 TurnError::Canceled { reason },
@@ -183,10 +193,10 @@ impl SessionMachine {
                 self.steer_active(steer)
             }
             State::Active(..) | State::Idle | State::Acquiring | State::GivingUp => {
-                let waiting = self
-                    .queue
-                    .iter_mut()
-                    .find(|queued| turn.is_none_or(|turn| *turn == queued.turn.id));
+                let waiting = match turn {
+                    Some(turn) => self.queue.get_mut(turn),
+                    None => self.queue.front_mut(),
+                };
                 match waiting {
                     Some(queued) => queued.steers.push(steer),
                     None => self.refuse(
@@ -244,7 +254,7 @@ impl SessionMachine {
             Shutdown::Begin if self.intake != Intake::Open => {}
             Shutdown::Begin => {
                 self.intake = Intake::ShuttingDown;
-                for queued in std::mem::take(&mut self.queue) {
+                for queued in std::mem::take(&mut self.queue).into_values() {
                     let error = TurnError::Canceled {
                         reason: Some(SHUTTING_DOWN.into()),
                     };
@@ -270,7 +280,7 @@ impl SessionMachine {
         if let Some((active, phase)) = self.take_active() {
             self.interrupt(now, active, phase, Interruption::RuntimeGone);
         }
-        for queued in queue {
+        for queued in queue.into_values() {
             self.end_queued(
                 queued,
                 TurnError::NotAccepted(NotAccepted::RuntimeGone),
@@ -282,9 +292,8 @@ impl SessionMachine {
 
     /// Why a turn can't be retried, as far as this session knows (law T9).
     fn retry_refused(&self, original: &TurnId) -> Option<RetryRefused> {
-        let queued = self.queue.iter().any(|queued| queued.turn.id == *original);
         let active = matches!(&self.state, State::Active(active, _) if active.id == *original);
-        if queued || active {
+        if self.queue.contains(original) || active {
             return Some(RetryRefused::Active(original.clone()));
         }
         match self.transcript.turn(original) {
