@@ -10,7 +10,8 @@ pub trait Environment: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 
     /// A number that no other call gives, here or in any other process; sessions, turns and entries are named by it, as the
-    /// lower-case text of a [ULID](https://github.com/ulid/spec).
+    /// lower-case text of a [ULID](https://github.com/ulid/spec). A turn whose numbers were given before is refused
+    /// ([`NotAccepted::IdTaken`](chat_core::NotAccepted::IdTaken)).
     fn unique(&self) -> u128;
 }
 

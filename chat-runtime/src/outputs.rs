@@ -147,6 +147,11 @@ impl Shared {
 }
 
 impl Locked {
+    /// Whether a turn of this id waits, runs or is in the journal.
+    pub(crate) fn has_turn(&self, id: &TurnId) -> bool {
+        self.turns.contains_key(id) || self.machine.transcript().turn(id).is_some()
+    }
+
     /// Applies what the machine decided, in order; what must wait for the lock to be free is put aside.
     pub(crate) fn drain(&mut self, after: &mut After) {
         while let Some(output) = self.machine.poll_output() {

@@ -9,8 +9,8 @@ use std::{
 };
 
 use chat_core::{
-    ContextPolicy, Responder, ResponderError, SessionId, SessionMachine, SteerError, SteerId,
-    Store, StoreError, Timestamp, Transcript, TurnId,
+    ContextPolicy, NewTurn, NotAccepted, Responder, ResponderError, SessionId, SessionMachine,
+    SteerError, SteerId, Store, StoreError, Timestamp, Transcript, TurnId,
 };
 use tokio::{
     runtime::Handle,
@@ -97,15 +97,35 @@ impl Shared {
     }
 
     /// Queues a turn, and gives what its handles read.
-    pub(crate) fn send(self: &Arc<Self>, turn: chat_core::NewTurn) -> Arc<TurnState> {
-        let state = TurnState::new(&turn);
+    ///
+    /// Everything told of a turn is told by its id. One that is taken is refused under another, or two turns' handles would wait
+    /// for what is told once.
+    pub(crate) fn send(self: &Arc<Self>, mut turn: NewTurn) -> Arc<TurnState> {
         let mut after = After::default();
-        {
+        let state = {
             let mut locked = self.lock();
+            let given = turn.id.clone();
+            let mut is_unique = turn.accepted_id != turn.outcome_id;
+            for copy in 2_u64.. {
+                if !locked.has_turn(&turn.id) {
+                    break;
+                }
+                is_unique = false;
+                turn.id =
+                    TurnId::parse(format!("{given}-{copy}")).expect("an id and a number are an id");
+            }
+            let state = TurnState::new(&turn);
             locked.turns.insert(turn.id.clone(), state.clone());
-            locked.machine.send(turn);
+            if is_unique {
+                locked.machine.send(turn);
+            } else {
+                locked
+                    .machine
+                    .refuse_turn(turn, NotAccepted::IdTaken(given));
+            }
             locked.drain(&mut after);
-        }
+            state
+        };
         self.carry_out(after);
         state
     }

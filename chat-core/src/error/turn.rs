@@ -46,6 +46,11 @@ pub enum NotAccepted {
     /// The hold on the session was lost before the turn was written.
     #[error("the hold on the session was lost before the turn was written")]
     HoldLost,
+    /// Another turn of the session has this id: the host's source of unique numbers gave one twice.
+    #[error(
+        "the turn's ids were given before ({0}); what gives unique numbers must not give one twice"
+    )]
+    IdTaken(TurnId),
     /// The turn can't be retried.
     #[error(transparent)]
     Retry(RetryRefused),
@@ -95,6 +100,7 @@ impl TurnError {
             | Self::NotAccepted(NotAccepted::Store(error)) => error.kind(),
             Self::Interrupted(Interruption::RuntimeGone)
             | Self::NotAccepted(NotAccepted::RuntimeGone) => "runtime-gone",
+            Self::NotAccepted(NotAccepted::IdTaken(_)) => "id-taken",
             Self::NotAccepted(NotAccepted::Retry(_)) => "retry-refused",
             Self::NotAccepted(NotAccepted::ShuttingDown) => "shutting-down",
         }

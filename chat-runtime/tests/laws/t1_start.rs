@@ -1,10 +1,13 @@
 //! T1: a turn starts at once, exactly once, whether or not anyone awaits it, from any thread.
 
+use std::{collections::VecDeque, sync::Mutex};
+
 use chat_conformance::Op;
-use chat_core::{Reply, TurnStatus};
+use chat_core::{Reply, Timestamp, TurnStatus};
+use chat_runtime::Environment;
 use futures_util::StreamExt;
 
-use crate::kit::{Lab, idle, is_pending, kinds};
+use crate::kit::{Lab, all, end, idle, is_pending, kind, kinds};
 
 #[tokio::test(start_paused = true)]
 async fn t1_a_turn_starts_though_nobody_awaits_it() {
@@ -154,4 +157,45 @@ async fn t1_without_a_runtime_there_is_no_session_and_no_panic() {
         refused,
         Some(Err(chat_runtime::ChatError::NoRuntime))
     ));
+}
+
+/// Gives these numbers in turn, and the last of them for ever.
+struct Numbers(Mutex<VecDeque<u128>>);
+
+impl Environment for Numbers {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+
+    fn unique(&self) -> u128 {
+        let mut numbers = self.0.lock().unwrap();
+        let next = *numbers.front().unwrap();
+        if numbers.len() > 1 {
+            numbers.pop_front();
+        }
+        next
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn t1_a_turn_whose_id_was_given_before_is_refused_and_the_first_one_is_answered() {
+    // The session and its first entry, then a turn and its two entries; the second turn has the first one's id.
+    let numbers = Numbers(Mutex::new([1, 2, 10, 11, 12, 10, 13, 14, 20].into()));
+    let mut lab = Lab::with(|chat| chat.environment(numbers)).await;
+    let first = lab.session.send("first");
+    let second = lab.session.send("second");
+    assert_eq!(kind(second.result().await), "id-taken");
+    assert_eq!(
+        end(&all(second.events().unwrap()).await).status,
+        TurnStatus::Failed
+    );
+    second.cancel("no other turn's");
+    let mut call = lab.script.next_call().await;
+    call.finish(Reply::text("FIRST"));
+    assert_eq!(&*first.await.unwrap().text, "FIRST");
+    // Equal numbers for ever: nothing is accepted that could not be told from another entry.
+    for _ in 0..3 {
+        assert_eq!(kind(lab.session.ask("more").await.map(drop)), "id-taken");
+    }
+    assert_eq!(lab.entries().await, ["turn.accepted", "turn.completed"]);
 }
