@@ -191,6 +191,12 @@ impl Chat {
         self.0.services.store.list(page).await
     }
 
+    /// The store that its sessions live in: for what needs no chat, such as [`chat_core::copy_session`].
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.0.services.store
+    }
+
     /// Deletes a session for good.
     ///
     /// # Errors
