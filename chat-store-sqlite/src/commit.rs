@@ -293,6 +293,8 @@ impl Thread {
 
     fn transact(&self, open: &Open, writes: &[Write]) -> Round {
         let connection = &open.connection;
+        #[cfg(test)]
+        self.shared.faults.on_begin(connection);
         if let Err(failure) = self.begin(connection) {
             return Round::NotBegun(failure);
         }

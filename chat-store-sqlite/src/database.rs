@@ -13,7 +13,7 @@ use crate::{
     failure::Failure,
     patience::{self, Patience},
     schema,
-    system::{self, FileId},
+    system::{self, Access, FileId},
 };
 
 /// The database of one store.
@@ -83,7 +83,7 @@ impl Database {
     /// nothing in this file, so it may be opened and closed.
     pub(crate) fn sync_log(&self) -> Result<(), StoreError> {
         let path = self.log();
-        match system::open(&path)? {
+        match system::open(&path, Access::Write)? {
             Some(log) => {
                 File::sync_all(&log).map_err(|error| StoreError::from_io("sync", path, error))
             }

@@ -183,7 +183,13 @@ fn no_room(path: &Path) -> Option<io::Error> {
     let log =
         std::fs::symlink_metadata(system::beside(path, "-wal")).map_or(0, |found| found.len());
     let probe = system::beside(path, &format!("-room-{:08x}", fastrand::u32(..)));
-    let mut file = system::create(&probe, Existing::Refuse).ok()?;
+    let mut file = match system::create(&probe, Existing::Refuse) {
+        Ok(file) => file,
+        Err(StoreError::Full { source, .. }) => {
+            return Some(io::Error::new(source.kind(), source));
+        }
+        Err(_) => return None,
+    };
     // As far out as the log is long, with a hole before it: what a next write would need.
     let wrote = file
         .set_len(log)

@@ -15,7 +15,7 @@ use crate::{
     database::Database,
     patience::Backoff,
     queue::Front,
-    system::{self, Existing, FileId},
+    system::{self, Access, Existing, FileId},
 };
 
 /// The hold. Dropping it lets go: the lock is the open file's, and goes with it, also when the process is killed.
@@ -85,7 +85,7 @@ pub(crate) async fn acquire(
 /// Whether anyone has the hold on the session of a row, in any process.
 pub(crate) fn is_held(database: &Database, row: i64) -> Result<bool, StoreError> {
     let path = Files::new(database, row).hold;
-    let Some(lock) = system::open(&path)? else {
+    let Some(lock) = system::open(&path, Access::Read)? else {
         return Ok(false);
     };
     // Shared: two who ask don't take each other for holders. One who wants the hold in this moment tries again in the next.

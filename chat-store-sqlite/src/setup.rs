@@ -16,7 +16,7 @@ use crate::{
     mount,
     patience::Patience,
     schema,
-    system::{self, Existing},
+    system::{self, Access, Existing},
 };
 
 /// Opens the database at a path, made anew where there is none.
@@ -163,7 +163,8 @@ fn create(path: &Path, holds: &Path) -> Result<(), StoreError> {
         drop(system::create(&new, Existing::Refuse)?);
         patiently(|| make_tables(&new))
             .map_err(|failure| failure.into_error("create", &new, None))?;
-        let file = system::open(&new)?.ok_or_else(|| io(io::ErrorKind::NotFound.into()))?;
+        let file =
+            system::open(&new, Access::Write)?.ok_or_else(|| io(io::ErrorKind::NotFound.into()))?;
         file.sync_all().map_err(io)?;
         system::rename_new(&new, path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {

@@ -44,7 +44,7 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct SqliteStore {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 #[derive(Debug)]

@@ -21,6 +21,13 @@ use portable as this;
 
 pub(crate) use this::{FileId, create_folder, file_id, path_id, rename_new, sync_folder};
 
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
 /// What to do where a file to be created is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
@@ -28,9 +35,9 @@ pub(crate) enum Existing {
     Refuse,
 }
 
-/// Opens a plain file for reading; `None` where it is not there. Links and other things are refused.
-pub(crate) fn open(path: &Path) -> Result<Option<File>, StoreError> {
-    match this::open(path) {
+/// Opens a plain file; `None` where it is not there. Links and other things are refused.
+pub(crate) fn open(path: &Path, access: Access) -> Result<Option<File>, StoreError> {
+    match this::open(path, access) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         opened => check_plain("open", path, opened).map(Some),
     }

@@ -8,7 +8,7 @@ use std::{
     time::SystemTime,
 };
 
-use super::Existing;
+use super::{Access, Existing};
 
 /// Which file a file is, as far as the standard library can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,9 +24,12 @@ impl FileId {
     }
 }
 
-pub(super) fn open(path: &Path) -> io::Result<File> {
+pub(super) fn open(path: &Path, access: Access) -> io::Result<File> {
     refuse_link(path)?;
-    File::open(path)
+    OpenOptions::new()
+        .read(true)
+        .write(access == Access::Write)
+        .open(path)
 }
 
 pub(super) fn create(path: &Path, existing: Existing) -> io::Result<File> {

@@ -9,7 +9,7 @@ use std::{
 
 use rustix::{fs::OFlags, io::Errno};
 
-use super::Existing;
+use super::{Access, Existing};
 
 /// Which file a file is, whatever it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub(crate) struct FileId {
     inode: u64,
 }
 
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    options().open(path)
+pub(super) fn open(path: &Path, access: Access) -> io::Result<File> {
+    options().write(access == Access::Write).open(path)
 }
 
 pub(super) fn create(path: &Path, existing: Existing) -> io::Result<File> {
