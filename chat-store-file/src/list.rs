@@ -66,7 +66,7 @@ pub(crate) fn page(folder: &Folder, request: &ListRequest) -> Result<SessionPage
         };
         if after.as_ref().is_none_or(|after| key < *after) {
             best.push(Reverse(key));
-            if best.len() > limit + 1 {
+            if best.len() > limit.saturating_add(1) {
                 best.pop();
             }
         }
