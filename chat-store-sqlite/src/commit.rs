@@ -63,6 +63,7 @@ impl Committer {
             database,
             shared: shared.clone(),
             open: None,
+            failed: None,
         };
         let thread = std::thread::Builder::new()
             .name("chat-store-sqlite".into())
@@ -128,6 +129,9 @@ struct Thread {
     database: Arc<Database>,
     shared: Arc<Shared>,
     open: Option<Open>,
+    /// One that failed, kept until there is another: with the last connection goes the memory that readers share, and where the
+    /// disk is full it could not be made again.
+    failed: Option<Open>,
 }
 
 /// The connection, and which file its log is.
@@ -197,9 +201,8 @@ impl Thread {
     /// Once for every store, too: a process that was killed may have left such a log, which nobody can tell from a sound one.
     fn make_sure(&mut self) -> Result<(), Failure> {
         self.shared.sure.store(false, Ordering::Release);
+        self.retire();
         let fresh = self.database.writer()?;
-        // After the fresh one is there: the last one to close a database ends its log.
-        self.open = None;
         let mut patience = Patience::new();
         loop {
             #[cfg(test)]
@@ -220,6 +223,7 @@ impl Thread {
         // A log that comes back after a loss of power, cut short, would be replayed over what is newer.
         self.database.sync_log()?;
         self.open = Some(Open::new(fresh, &self.database)?);
+        self.failed = None;
         self.shared.sure.store(true, Ordering::Release);
         Ok(())
     }
@@ -237,7 +241,7 @@ impl Thread {
                     }
                 }
                 Round::NotBegun(failure) => {
-                    self.open = None;
+                    self.retire();
                     let error = failure.into_error("write to", &self.database.path, None);
                     for write in writes.drain(..) {
                         let error = self.in_place_or_lost(&write.change, || error.clone());
@@ -246,7 +250,7 @@ impl Thread {
                 }
                 // The others begin again without it.
                 Round::Broken(index, failure) => {
-                    self.open = None;
+                    self.retire();
                     self.doubt(&failure);
                     let write = writes.remove(index);
                     let error = self.error_of(&write.change, failure);
@@ -261,7 +265,7 @@ impl Thread {
                     }
                 }
                 Round::Unknown(failure) => {
-                    self.open = None;
+                    self.retire();
                     self.doubt(&failure);
                     let error = failure.into_error("commit to", &self.database.path, None);
                     for write in writes.drain(..) {
@@ -367,6 +371,15 @@ impl Thread {
         #[cfg(test)]
         self.shared.faults.on_commit(connection)?;
         patiently(|| connection.execute_batch("COMMIT").map_err(Failure::from))
+    }
+
+    /// Uses a connection no more; it must not keep others from writing.
+    fn retire(&mut self) {
+        if let Some(open) = self.open.take() {
+            let connection = &open.connection;
+            let ended = connection.is_autocommit() || connection.execute_batch("ROLLBACK").is_ok();
+            self.failed = ended.then_some(open);
+        }
     }
 
     /// A failed write leaves nothing behind that could be read, so that only a failed sync leaves doubt; but a failure that says

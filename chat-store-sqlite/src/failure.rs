@@ -102,6 +102,9 @@ impl Failure {
             |kind| StoreError::from_io(action, path, io::Error::new(kind, error.to_string()));
         match code {
             Some(ErrorCode::DiskFull) => from(ErrorKind::StorageFull),
+            Some(ErrorCode::ReadOnly) if needs_files_beside(extended) => {
+                cannot_open(action, path, &error, extended)
+            }
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
                 from(ErrorKind::PermissionDenied)
             }
@@ -148,6 +151,19 @@ fn damage(session: &SessionId, path: &Path, error: &rusqlite::Error) -> StoreErr
         what: format!("SQLite says: {error}").into(),
     }
     .into()
+}
+
+/// Whether a database can't even be read for want of a file beside it.
+fn needs_files_beside(extended: Option<i32>) -> bool {
+    matches!(
+        extended,
+        Some(
+            ffi::SQLITE_READONLY_CANTINIT
+                | ffi::SQLITE_READONLY_CANTLOCK
+                | ffi::SQLITE_READONLY_DIRECTORY
+                | ffi::SQLITE_READONLY_RECOVERY
+        )
+    )
 }
 
 /// Tells a database that is not there from one whose folder can't be written: readers of a WAL need a file of memory beside it.

@@ -174,36 +174,29 @@ fn first_error(
     next: u64,
     share: usize,
 ) -> Result<Option<StoreError>, Failure> {
-    let (mut expected, mut bytes, mut error) = (0, 0, None);
-    let mut look = |from: u64, share: usize| {
-        expected = from;
-        bytes = 0;
+    // From a place on, until there is an error, nothing more, or enough looked at: the place behind it, and whether that is all.
+    let look = |from: u64| {
+        let (mut expected, mut bytes, mut error, mut all) = (from, 0, None, true);
         journal.walk(connection, from, |line| {
             let seq = line.seq;
             match journal.check(database, expected, line, &mut bytes) {
                 Ok(_) => expected = seq + 1,
                 Err(found) => error = Some(found),
             }
-            if error.is_some() || bytes >= share {
-                ControlFlow::Break(())
-            } else {
+            all = error.is_none() && bytes < share;
+            if all {
                 ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
             }
         })?;
-        Ok::<_, Failure>((expected, error.take()))
+        Ok::<_, Failure>((expected, all, error))
     };
-    let (seen, found) = look(0, share)?;
-    if found.is_some() {
-        return Ok(found);
+    let (mut seen, all, mut error) = look(0)?;
+    if error.is_none() && !all && seen < next {
+        (seen, _, error) = look(next - 1)?;
     }
-    if seen >= next {
-        return Ok(
-            journal::end_is_wrong(seen, next, 0).map(|what| journal.damage(database, seen, what))
-        );
-    }
-    let (seen, found) = look(next - 1, share)?;
-    if found.is_some() {
-        return Ok(found);
-    }
-    Ok(journal::end_is_wrong(seen, next, 0).map(|what| journal.damage(database, seen, what)))
+    Ok(error.or_else(|| {
+        journal::end_is_wrong(seen, next, 0).map(|what| journal.damage(database, seen, what))
+    }))
 }

@@ -1,0 +1,391 @@
+//! What is wrong with a database behind the store's back: it is named, not skipped and not repaired (law S3), and salvage gives the
+//! rest. The harm is done with SQLite itself, or to the file's bytes.
+#![allow(clippy::unwrap_used, reason = "a test panics where it is wrong")]
+
+mod common;
+
+use std::{
+    fs::{self, OpenOptions},
+    path::{Path, PathBuf},
+};
+
+use chat_core::{Damage, Entry, ListRequest, Salvaged, Seq, SessionId, Store, StoreError};
+use chat_store_sqlite::SqliteStore;
+use common::{accepted, completed, created, read, session, write};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+/// A database with a session `s` of seven entries and a session `t` beside it, and no store that has it open.
+struct Lab {
+    _folder: TempDir,
+    path: PathBuf,
+    id: SessionId,
+    entries: Vec<Entry>,
+}
+
+impl Lab {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chat.db");
+        let store = SqliteStore::open(&path).unwrap();
+        let mut entries = vec![created()];
+        for turn in ["t1", "t2", "t3"] {
+            entries.push(accepted(entries.len() as u64, turn));
+            entries.push(completed(entries.len() as u64, turn));
+        }
+        let id = session("s");
+        store.create(&id, entries.clone()).await.unwrap();
+        store.create(&session("t"), vec![created()]).await.unwrap();
+        Self {
+            _folder: folder,
+            path,
+            id,
+            entries,
+        }
+    }
+
+    fn harm(&self, sql: &str) {
+        let connection = Connection::open(&self.path).unwrap();
+        assert_eq!(connection.execute(sql, []).unwrap(), 1, "{sql}");
+    }
+
+    fn set_text(&self, seq: u64, text: &[u8]) {
+        let connection = Connection::open(&self.path).unwrap();
+        let sql =
+            "UPDATE entries SET text = CAST(?1 AS TEXT), crc = ?2 WHERE session = 1 AND seq = ?3";
+        let crc = crc32c::crc32c(text);
+        assert_eq!(
+            connection
+                .execute(sql, (text, crc, seq.cast_signed()))
+                .unwrap(),
+            1
+        );
+    }
+
+    /// Reading, acquiring, listing and recovering all say that an entry is damaged, and what; nothing is changed by it.
+    async fn check(&self, seq: u64, what: &str) {
+        let before = fs::read(&self.path).unwrap();
+        let store = SqliteStore::open(&self.path).unwrap();
+        let named = |error: &StoreError| match error {
+            StoreError::Damaged(Damage {
+                session,
+                place,
+                what: found,
+            }) => {
+                assert_eq!(session, &self.id);
+                assert_eq!(place.path.as_deref(), Some(store.path()));
+                assert_eq!((place.seq, &**found), (Some(Seq(seq)), what));
+                let text = error.to_string();
+                assert!(
+                    text.contains("session s") && text.contains("chat.db"),
+                    "{text}"
+                );
+            }
+            other => panic!("{what}: {other:?}"),
+        };
+        let seen = read(&store, &self.id).await;
+        named(&seen.error.unwrap());
+        assert_eq!(seen.entries, self.entries[..usize::try_from(seq).unwrap()]);
+        named(&store.acquire(&self.id, Seq::ZERO).await.unwrap_err());
+        let listed = store.list(ListRequest::default()).await.unwrap().sessions;
+        assert_eq!(listed.len(), 2, "it hides no other");
+        for shown in listed {
+            if shown.id == self.id {
+                named(&shown.error.unwrap());
+            } else {
+                assert!(shown.error.is_none());
+            }
+        }
+        drop(store);
+        assert_eq!(before, fs::read(&self.path).unwrap(), "{what}: repaired");
+    }
+
+    /// What is readable: the places of the entries, and of the gaps with their lengths.
+    async fn salvage(&self) -> (Vec<u64>, Vec<(u64, Option<u64>)>) {
+        let store = SqliteStore::open(&self.path).unwrap();
+        let (mut entries, mut gaps) = (Vec::new(), Vec::new());
+        for piece in store.salvage(&self.id).await.unwrap() {
+            match piece {
+                Salvaged::Entry(entry) => {
+                    assert_eq!(entry, self.entries[usize::try_from(entry.seq().0).unwrap()]);
+                    entries.push(entry.seq().0);
+                }
+                Salvaged::Gap { place, bytes, .. } => gaps.push((place.seq.unwrap().0, bytes)),
+            }
+        }
+        (entries, gaps)
+    }
+}
+
+#[tokio::test]
+async fn s3_c21_a_flipped_bit_is_damage() {
+    let text_len = created().encode().len() as u64;
+    for (sql, seq, what) in [
+        (
+            "UPDATE entries SET text = replace(text, 'ask t2', 'ask t3') WHERE session = 1 AND seq = 3",
+            3,
+            "checksum differs",
+        ),
+        (
+            "UPDATE entries SET crc = crc + 1 WHERE session = 1 AND seq = 6",
+            6,
+            "checksum differs",
+        ),
+        (
+            "UPDATE entries SET text = zeroblob(length(text)) WHERE session = 1 AND seq = 0",
+            0,
+            "checksum differs",
+        ),
+        (
+            "UPDATE entries SET id = 'another' WHERE session = 1 AND seq = 2",
+            2,
+            "another entry's text stands there",
+        ),
+    ] {
+        let lab = Lab::new().await;
+        let sql = sql.replace(
+            "zeroblob(length(text))",
+            "CAST(zeroblob(length(text)) AS TEXT)",
+        );
+        lab.harm(&sql);
+        lab.check(seq, what).await;
+        let (entries, gaps) = lab.salvage().await;
+        assert_eq!(entries, (0..7).filter(|n| *n != seq).collect::<Vec<_>>());
+        assert!(matches!(gaps[..], [(at, Some(_))] if at == seq), "{gaps:?}");
+        if seq == 0 {
+            assert_eq!(gaps, [(0, Some(text_len))]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn s3_every_bit_of_an_entry_counts() {
+    let lab = Lab::new().await;
+    let store = SqliteStore::open(&lab.path).unwrap();
+    let connection = Connection::open(&lab.path).unwrap();
+    let text = lab.entries[3].encode();
+    let set = |text: &[u8]| {
+        let sql = "UPDATE entries SET text = CAST(?1 AS TEXT) WHERE session = 1 AND seq = 3";
+        connection.execute(sql, [text]).unwrap();
+    };
+    for byte in 0..text.len() {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes[byte] ^= 1 << (byte % 8);
+        set(&bytes);
+        let seen = read(&store, &lab.id).await;
+        assert_eq!(seen.entries, lab.entries[..3]);
+        assert!(
+            matches!(seen.error, Some(StoreError::Damaged(_))),
+            "byte {byte}: {:?}",
+            seen.error
+        );
+    }
+    set(text.as_bytes());
+    assert_eq!(read(&store, &lab.id).await.entries, lab.entries);
+}
+
+#[tokio::test]
+async fn s3_c21_a_missing_entry_is_damage_wherever_it_was() {
+    for (missing, at, what) in [
+        ("seq = 0", 0, "entry 0 is missing"),
+        ("seq = 3", 3, "entry 3 is missing"),
+        ("seq = 6", 6, "entry 6 is missing"),
+    ] {
+        let lab = Lab::new().await;
+        lab.harm(&format!(
+            "DELETE FROM entries WHERE session = 1 AND {missing}"
+        ));
+        lab.check(at, what).await;
+        let (entries, gaps) = lab.salvage().await;
+        assert_eq!(entries, (0..7).filter(|n| *n != at).collect::<Vec<_>>());
+        assert_eq!(gaps, [(at, None)]);
+    }
+    let lab = Lab::new().await;
+    for seq in 3..7 {
+        lab.harm(&format!(
+            "DELETE FROM entries WHERE session = 1 AND seq = {seq}"
+        ));
+    }
+    lab.check(3, "entries 3 to 6 are missing").await;
+    assert_eq!(lab.salvage().await, (vec![0, 1, 2], vec![(3, None)]));
+}
+
+#[tokio::test]
+async fn s3_what_stands_behind_the_end_is_damage() {
+    let lab = Lab::new().await;
+    lab.harm("UPDATE sessions SET next = 5 WHERE name = 's'");
+    let store = SqliteStore::open(&lab.path).unwrap();
+    for error in [
+        read(&store, &lab.id).await.error.unwrap(),
+        store.acquire(&lab.id, Seq(3)).await.unwrap_err(),
+    ] {
+        assert!(
+            error
+                .to_string()
+                .contains("behind the end, which is entry 4"),
+            "{error}"
+        );
+    }
+    lab.harm("UPDATE sessions SET next = 0 WHERE name = 's'");
+    let error = read(&store, &lab.id).await.error.unwrap();
+    assert!(error.to_string().contains("it has no entries"), "{error}");
+}
+
+#[tokio::test]
+async fn s3_c22_what_is_no_entry_is_damage() {
+    for (text, what) in [
+        (
+            &b"{\"v\":1,\"seq\":4,\"id\":\"\xff\"}"[..],
+            "not valid UTF-8",
+        ),
+        (
+            b"{\"v\":1}",
+            "it is not a journal entry: missing field `seq` at line 1 column 7",
+        ),
+        (
+            br#"{"v":1,"seq":5,"id":"e4-t2","at":"2026-01-31T09:30:00.000Z","type":"x"}"#,
+            "another entry's text stands there",
+        ),
+    ] {
+        let lab = Lab::new().await;
+        lab.set_text(4, text);
+        lab.check(4, what).await;
+    }
+    let lab = Lab::new().await;
+    lab.set_text(
+        0,
+        br#"{"v":1,"seq":0,"id":"e0","at":"2026-01-31T09:30:00.000Z","type":"x"}"#,
+    );
+    lab.check(0, "the first entry is x, not session.created")
+        .await;
+}
+
+#[tokio::test]
+async fn j2_c30_an_entry_of_a_newer_format_is_refused_and_left() {
+    for seq in [0, 4] {
+        let lab = Lab::new().await;
+        lab.set_text(seq, br#"{"v":2,"anything":[]}"#);
+        let store = SqliteStore::open(&lab.path).unwrap();
+        let newer = |error: Option<StoreError>| match error {
+            Some(StoreError::NewerFormat { what, found, .. }) => {
+                assert_eq!(found, 2);
+                assert!(
+                    what.contains("session s") && what.contains("chat.db"),
+                    "{what}"
+                );
+            }
+            other => panic!("{other:?}"),
+        };
+        newer(read(&store, &lab.id).await.error);
+        newer(store.acquire(&lab.id, Seq::ZERO).await.err());
+        let listed = store.list(ListRequest::default()).await.unwrap().sessions;
+        newer(
+            listed
+                .into_iter()
+                .find(|shown| shown.id == lab.id)
+                .unwrap()
+                .error,
+        );
+        if seq == 0 {
+            newer(store.salvage(&lab.id).await.err());
+        } else {
+            assert_eq!(
+                lab.salvage().await,
+                (vec![0, 1, 2, 3, 5, 6], vec![(4, Some(21))])
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn s3_damage_to_one_session_is_in_no_others_way() {
+    let lab = Lab::new().await;
+    lab.harm("DELETE FROM entries WHERE session = 1 AND seq = 6");
+    let store = SqliteStore::open(&lab.path).unwrap();
+    let other = session("t");
+    let mut writer = store.acquire(&other, Seq(1)).await.unwrap().writer;
+    write(&mut writer, accepted(1, "t")).await;
+    drop(writer);
+    // What can't be read can be deleted.
+    store.delete(&lab.id).await.unwrap();
+    store.create(&lab.id, lab.entries.clone()).await.unwrap();
+    assert_eq!(read(&store, &lab.id).await.entries, lab.entries);
+}
+
+/// Overwrites every page of entries with a text in it.
+fn break_pages(path: &Path, text: &[u8]) -> usize {
+    use std::os::unix::fs::FileExt as _;
+    const PAGE: usize = 4096;
+    let bytes = fs::read(path).unwrap();
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    let pages = bytes.chunks(PAGE).enumerate().skip(1);
+    let hit = pages.filter(|(_, page)| page.windows(text.len()).any(|window| window == text));
+    hit.map(|(n, _)| file.write_all_at(&[0xa5; PAGE], (n * PAGE) as u64).unwrap())
+        .count()
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn s3_a_page_that_makes_no_sense_is_damage_of_the_sessions_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let id = session("s");
+    let mut entries = vec![created()];
+    for n in 0..200 {
+        entries.push(accepted(2 * n + 1, &format!("turn-{n:03}")));
+        entries.push(completed(2 * n + 2, &format!("turn-{n:03}")));
+    }
+    store.create(&id, entries.clone()).await.unwrap();
+    store.create(&session("t"), vec![created()]).await.unwrap();
+    drop(store);
+    assert!(break_pages(&path, b"ask turn-100") > 0);
+    let store = SqliteStore::open(&path).unwrap();
+    let seen = read(&store, &id).await;
+    assert!(
+        matches!(&seen.error, Some(StoreError::Damaged(damage)) if damage.session == id),
+        "{:?}",
+        seen.error
+    );
+    assert_eq!(seen.entries, entries[..seen.entries.len()]);
+    let error = store.acquire(&id, Seq::ZERO).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged(_)), "{error:?}");
+    let listed = store.list(ListRequest::default()).await.unwrap().sessions;
+    assert_eq!(listed.len(), 2, "it is listed, and hides no other");
+    // The entries before the page and those behind it, and the gap between.
+    let salvaged = store.salvage(&id).await.unwrap();
+    let places: Vec<u64> = salvaged
+        .iter()
+        .filter_map(|piece| match piece {
+            Salvaged::Entry(entry) => Some(entry.seq().0),
+            Salvaged::Gap { .. } => None,
+        })
+        .collect();
+    assert!(places.contains(&0) && places.contains(&400), "{places:?}");
+    assert!(places.is_sorted() && places.len() < entries.len() && places.len() > 300);
+    assert_eq!(salvaged.len() - places.len(), 1, "one gap");
+}
+
+#[tokio::test]
+async fn s3_c21_a_hole_in_the_file_is_an_error_and_never_a_panic() {
+    let lab = Lab::new().await;
+    let sound = fs::read(&lab.path).unwrap();
+    for page in 0..sound.len() / 4096 {
+        let mut bytes = sound.clone();
+        bytes[page * 4096..(page + 1) * 4096].fill(0);
+        fs::write(&lab.path, &bytes).unwrap();
+        let Ok(store) = SqliteStore::open(&lab.path) else {
+            continue;
+        };
+        let seen = read(&store, &lab.id).await;
+        assert!(
+            seen.error.is_some() || seen.entries == lab.entries,
+            "page {page}: {seen:?}"
+        );
+        let _ = store.list(ListRequest::default()).await;
+        let _ = store.salvage(&lab.id).await;
+        if let Ok(mut acquired) = store.acquire(&lab.id, Seq(7)).await {
+            let _ = acquired.writer.append(accepted(7, "t4")).await;
+        }
+    }
+}
