@@ -42,11 +42,14 @@ async fn dropped_write(lab: &Lab, last: bool) {
                 continue;
             }
             None => {
-                let answer = writer.append(accepted(seq + 1, seq + 1)).await;
-                assert!(
-                    matches!(answer, Appended::NotWritten(_)),
-                    "only `recover` may come after unknown: {answer:?}"
-                );
+                // Neither simply tried again, nor gone on with.
+                for next in [entry.clone(), accepted(seq + 1, seq + 1)] {
+                    let answer = writer.append(next).await;
+                    assert!(
+                        matches!(answer, Appended::NotWritten(_)),
+                        "only `recover` may come after unknown: {answer:?}"
+                    );
+                }
                 let recovered = writer
                     .recover(Seq(1))
                     .await

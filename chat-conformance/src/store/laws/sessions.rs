@@ -115,6 +115,9 @@ pub(in crate::store) async fn s7_a_deleted_session_is_gone_and_can_be_made_anew(
         let (mut writer, _) = lab.hold(&session, Seq(9)).await;
         write(&mut writer, completed(9, 4)).await;
         drop(writer);
+        let read = lab.entries(&session).await;
+        assert_eq!(read[..9], script(), "nothing is left of the one before");
+        assert_eq!(read[9..], [completed(9, 4)]);
         lab.store.delete(&session).await.expect("nobody holds it");
         let gone = lab.store.delete(&session).await;
         assert!(matches!(gone, Err(StoreError::Missing { .. })), "{gone:?}");
