@@ -17,6 +17,7 @@ type Backend = (&'static str, fn() -> Report);
 const BACKENDS: &[Backend] = &[
     ("memory", || run_store_laws(stores::Memory)),
     ("file", || run_store_laws(stores::Files::new())),
+    ("sqlite", || run_store_laws(stores::Databases::new())),
 ];
 
 const USAGE: &str = "usage: conformance [--store NAME] [--json]";

@@ -46,6 +46,41 @@ pub enum Harm {
 }
 
 impl Harm {
+    /// The entry that comes to harm; `None` where it is the journal's end.
+    #[must_use]
+    pub fn seq(self) -> Option<Seq> {
+        match self {
+            Self::FlipBit { seq, .. }
+            | Self::DropEntry { seq }
+            | Self::ZeroEntry { seq }
+            | Self::NewerFormat { seq } => Some(seq),
+            Self::CutLastEntry { .. } | Self::NulTail { .. } => None,
+        }
+    }
+
+    /// Plays the harm on an entry's text, for a store that keeps each in a place of its own. What is put there for
+    /// [`Harm::NewerFormat`] is whole: a store with checksums gives it a right one. False, with nothing changed, where the harm is
+    /// not one to a text.
+    #[must_use = "harm that was not done proves nothing"]
+    pub fn to_text(self, text: &mut Vec<u8>) -> bool {
+        match self {
+            Self::FlipBit { byte, bit, .. } if !text.is_empty() => {
+                let byte = byte % text.len();
+                text[byte] ^= 1 << (bit % 8);
+            }
+            Self::ZeroEntry { .. } => text.fill(0),
+            Self::NewerFormat { seq } => {
+                let format = FORMAT + 1;
+                *text = format!(r#"{{"v":{format},"seq":{seq},"of":"a newer program"}}"#).into();
+            }
+            Self::FlipBit { .. }
+            | Self::CutLastEntry { .. }
+            | Self::NulTail { .. }
+            | Self::DropEntry { .. } => return false,
+        }
+        true
+    }
+
     /// Plays the harm on a journal that is one line an entry, for any store that keeps its journals so: what is put there for
     /// [`Harm::NewerFormat`] is a plain line of JSON. False, with nothing changed, where there is no such entry.
     ///
@@ -62,38 +97,24 @@ impl Harm {
     pub fn to_lines(self, journal: &mut Vec<u8>) -> bool {
         let ends = journal.iter().enumerate().filter(|(_, b)| **b == b'\n');
         let mut start = 0;
-        let lines: Vec<_> = ends
-            .map(|(end, _)| std::mem::replace(&mut start, end + 1)..end)
-            .collect();
-        let line = |seq: Seq| {
-            let place = usize::try_from(seq.0).ok()?;
-            lines.get(place).cloned().filter(|line| !line.is_empty())
+        let mut lines = ends.map(|(end, _)| std::mem::replace(&mut start, end + 1)..end);
+        let line = match self.seq() {
+            Some(seq) => usize::try_from(seq.0).ok().and_then(|n| lines.nth(n)),
+            None => lines.last(),
         };
-        let harmed = match self {
-            Self::CutLastEntry { keep } => lines
-                .last()
-                .map(|line| journal.truncate(line.start + keep.min(line.len()))),
-            Self::NulTail { bytes } => {
-                journal.resize(journal.len() + bytes, 0);
-                Some(())
+        let Some(line) = line else { return false };
+        match self {
+            Self::CutLastEntry { keep } => journal.truncate(line.start + keep.min(line.len())),
+            Self::NulTail { bytes } => journal.resize(journal.len() + bytes, 0),
+            Self::DropEntry { .. } => drop(journal.drain(line.start..=line.end)),
+            Self::FlipBit { .. } | Self::ZeroEntry { .. } | Self::NewerFormat { .. } => {
+                let mut text = journal[line.clone()].to_vec();
+                if !self.to_text(&mut text) {
+                    return false;
+                }
+                journal.splice(line, text);
             }
-            Self::FlipBit { seq, byte, bit } => {
-                line(seq).map(|line| journal[line.start + byte % line.len()] ^= 1 << (bit % 8))
-            }
-            Self::DropEntry { seq } => {
-                line(seq).map(|line| drop(journal.drain(line.start..=line.end)))
-            }
-            Self::ZeroEntry { seq } => line(seq).map(|line| journal[line].fill(0)),
-            Self::NewerFormat { seq } => {
-                line(seq).map(|line| drop(journal.splice(line, newer_text(seq).into_bytes())))
-            }
-        };
-        harmed.is_some()
+        }
+        true
     }
-}
-
-/// An entry of the next format, as text.
-fn newer_text(seq: Seq) -> String {
-    let format = FORMAT + 1;
-    format!(r#"{{"v":{format},"seq":{seq},"of":"a newer program"}}"#)
 }
