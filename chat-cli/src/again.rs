@@ -1,6 +1,6 @@
 //! The commands that hints and errors propose, so that they reach the same store when they are pasted into a shell.
 
-use crate::args::StoreAt;
+use crate::store_at::StoreAt;
 
 /// How this command is to be called once more.
 #[derive(Debug, Clone)]
@@ -18,8 +18,10 @@ impl Again {
     pub(crate) fn on(store: &StoreAt, by_flag: bool) -> Self {
         match store {
             StoreAt::Memory => Self::Never,
-            StoreAt::Folder(_) if !by_flag => Self::Plain,
-            StoreAt::Folder(folder) => Self::Store(format!("file:{}", folder.display())),
+            StoreAt::Path(_) | StoreAt::Folder(_) | StoreAt::Sqlite(_) if by_flag => {
+                Self::Store(store.to_string())
+            }
+            StoreAt::Path(_) | StoreAt::Folder(_) | StoreAt::Sqlite(_) => Self::Plain,
         }
     }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use chat_core::{SessionId, TurnId};
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
 
+use crate::store_at::StoreAt;
+
 const ABOUT: &str = "Ask a model from the terminal, and keep the conversation in a journal";
 
 // One line a paragraph: clap wraps it to the terminal.
@@ -49,8 +51,9 @@ pub(crate) struct Args {
 /// What every subcommand understands, before it or after it.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Where journals are kept: a folder, or memory that ends with the command [default: chat in your data folder].
-    #[arg(long, global = true, value_name = "file:DIR|memory:")]
+    /// Where journals are kept: a folder, an SQLite file (one that is there, or a name that ends in .db, .sqlite or .sqlite3), or
+    /// `memory:`, which ends with the command. `file:DIR` and `sqlite:FILE` leave no doubt [default: chat in your data folder].
+    #[arg(long, global = true, value_name = "PATH")]
     pub(crate) store: Option<StoreAt>,
 
     /// The OpenAI-compatible server to ask [default: OpenAI's].
@@ -115,20 +118,76 @@ pub(crate) enum Command {
         #[arg(value_name = "TURN")]
         turn: Option<TurnId>,
     },
+    /// Write a session to standard output: its journal, an entry a line, as `import` reads it.
+    Export {
+        /// The session: its id, or the beginning of it.
+        #[arg(value_name = "SESSION")]
+        session: SessionId,
+        /// Of a damaged journal, write what is readable, and say what is not.
+        #[arg(long)]
+        salvage: bool,
+    },
+    /// Make a session of what `export` wrote, and print its id.
+    Import {
+        /// The file; `-`, or nothing with input from a pipe, reads standard input.
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+        /// The new session's id [default: the file's name without its ending, or a new one].
+        #[arg(long, value_name = "ID")]
+        session: Option<SessionId>,
+    },
+    /// Copy sessions into another store, under their ids. One that is there already is left as it is.
+    Copy {
+        /// The store to copy into; as `--store`, and not the same.
+        #[arg(long, value_name = "PATH")]
+        to: StoreAt,
+        /// The sessions: their ids, or the beginnings of them.
+        #[arg(
+            value_name = "SESSION",
+            required_unless_present = "all",
+            conflicts_with = "all"
+        )]
+        sessions: Vec<SessionId>,
+        /// All sessions there are.
+        #[arg(long)]
+        all: bool,
+        /// Of damaged journals, copy what is readable, and say what is not.
+        #[arg(long)]
+        salvage: bool,
+    },
+    /// Delete a session for good, once you have said yes.
+    Delete {
+        /// The session: its id, or the beginning of it.
+        #[arg(value_name = "SESSION")]
+        session: SessionId,
+        /// Don't ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
 }
 
 impl Args {
     /// Ends the command where `--session` stands before a subcommand that has no use for it: clap can't tell.
     pub(crate) fn checked(self) -> Self {
         let misplaced = match (&self.session, &self.command) {
-            (Some(_), Some(Command::Ask { session, .. })) => session.is_some(),
-            (Some(_), Some(Command::Sessions | Command::Show { .. } | Command::Retry { .. })) => {
-                true
+            (Some(_), Some(Command::Ask { session, .. } | Command::Import { session, .. })) => {
+                session.is_some()
             }
+            (
+                Some(_),
+                Some(
+                    Command::Sessions
+                    | Command::Show { .. }
+                    | Command::Retry { .. }
+                    | Command::Export { .. }
+                    | Command::Copy { .. }
+                    | Command::Delete { .. },
+                ),
+            ) => true,
             (Some(_), None) | (None, _) => false,
         };
         if misplaced {
-            let said = "--session is for `chat ask` and for a conversation, once; name the session after the subcommand";
+            let said = "--session is for `chat ask`, `chat import` and a conversation, once; name the session after the subcommand";
             Self::command()
                 .error(ErrorKind::ArgumentConflict, said)
                 .exit();
@@ -140,28 +199,14 @@ impl Args {
     pub(crate) fn wants_replies(&self) -> bool {
         match &self.command {
             Some(Command::Ask { .. } | Command::Retry { .. }) | None => true,
-            Some(Command::Sessions | Command::Show { .. }) => false,
-        }
-    }
-}
-
-/// Where journals are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StoreAt {
-    /// In a folder.
-    Folder(PathBuf),
-    /// In memory, for as long as the command runs.
-    Memory,
-}
-
-impl std::str::FromStr for StoreAt {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once(':') {
-            Some(("memory", "")) => Ok(Self::Memory),
-            Some(("file", folder)) if !folder.is_empty() => Ok(Self::Folder(folder.into())),
-            Some(_) | None => Err("a store is file:DIR or memory:"),
+            Some(
+                Command::Sessions
+                | Command::Show { .. }
+                | Command::Export { .. }
+                | Command::Import { .. }
+                | Command::Copy { .. }
+                | Command::Delete { .. },
+            ) => false,
         }
     }
 }
@@ -173,21 +218,6 @@ mod tests {
     #[test]
     fn c_the_command_line_is_sound() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn c_a_store_is_a_folder_or_memory() {
-        for (text, store) in [
-            ("memory:", Some(StoreAt::Memory)),
-            ("file:.chat", Some(StoreAt::Folder(".chat".into()))),
-            ("file:/a:b", Some(StoreAt::Folder("/a:b".into()))),
-            ("file:", None),
-            ("memory:x", None),
-            (".chat", None),
-            ("", None),
-        ] {
-            assert_eq!(text.parse().ok(), store, "{text:?}");
-        }
     }
 
     #[test]

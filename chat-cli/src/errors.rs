@@ -84,15 +84,15 @@ impl Problem {
             StoreError::Missing { .. } => problem.propose("see which there are", "sessions"),
             StoreError::Damaged(damage) => problem.propose(
                 "the turns before it are intact",
-                format!("show {} --salvage", quoted(damage.session.as_str())),
+                format!("export {} --salvage", quoted(damage.session.as_str())),
             ),
             StoreError::NewerFormat { .. } => problem.advise("it was left as it is"),
             StoreError::Foreign { .. } => {
-                problem.advise("it was left as it is; name another folder: --store file:DIR")
+                problem.advise("it was left as it is; name another place: --store PATH")
             }
             StoreError::Full { .. } => problem.advise("then ask again"),
             StoreError::ReadOnly { .. } | StoreError::Io { .. } => {
-                problem.advise("make it yours to write, or name another folder: --store file:DIR")
+                problem.advise("make it yours to write, or name another place: --store PATH")
             }
             // Their messages say all there is to say.
             _ => problem,
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(
             Problem::store(&damage.into()).text(&Again::Plain),
             "chat: session 01jd3k can't be read: line 7 of .chat/01jd3k.jsonl is damaged (checksum differs)\n      \
-             the turns before it are intact: chat show 01jd3k --salvage\n"
+             the turns before it are intact: chat export 01jd3k --salvage\n"
         );
         let failed = TurnError::Failed(ResponderError::new("no\u{1b}[2J\nserver"));
         assert_eq!(

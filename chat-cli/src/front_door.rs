@@ -6,8 +6,8 @@ use chat_core::SessionId;
 use chat_runtime::Chat;
 
 use crate::{
-    args::Command, ask, converse, desk::Desk, errors::Problem, exit::Exit, interrupts::Interrupts,
-    retry, sessions, show,
+    args::Command, ask, converse, copy, delete, desk::Desk, errors::Problem, exit::Exit, export,
+    import, interrupts::Interrupts, retry, sessions, show,
 };
 
 /// Nothing runs any more when a command ends by itself; this is for one that failed in the middle.
@@ -57,6 +57,19 @@ async fn run(
         Some(Command::Retry { session, turn }) => {
             retry::retry(chat, &session, turn.as_ref(), desk, &interrupts).await
         }
+        Some(Command::Export { session, salvage }) => {
+            export::export(chat, &session, salvage, desk).await
+        }
+        Some(Command::Import { file, session: own }) => {
+            import::import(chat, file.as_deref(), own.or(session), desk).await
+        }
+        Some(Command::Copy {
+            to,
+            sessions,
+            all: _,
+            salvage,
+        }) => copy::copy(chat, &to, &sessions, salvage, desk).await,
+        Some(Command::Delete { session, yes }) => delete::delete(chat, &session, yes, desk).await,
         None => converse::converse(chat, session.as_ref(), desk, &interrupts).await,
     }
 }

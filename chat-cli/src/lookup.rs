@@ -61,6 +61,13 @@ async fn create(chat: &Chat, id: &SessionId) -> Result<Session, Problem> {
     }
 }
 
+/// The id of the session that is meant, whether or not it can be read.
+pub(crate) async fn id(chat: &Chat, given: &SessionId) -> Result<SessionId, Problem> {
+    let store = chat.store();
+    let (id, _) = with(chat, given, async |id| store.is_held(id).await).await?;
+    Ok(id)
+}
+
 /// Does something with the session that is meant, without opening it.
 pub(crate) async fn with<T>(
     chat: &Chat,

@@ -17,6 +17,7 @@ pub(crate) fn to_stderr() {
         "chat_core",
         "chat_runtime",
         "chat_store_file",
+        "chat_store_sqlite",
         "chat_responder_model",
     ];
     let ours = Targets::new().with_targets(ours.map(|target| (target, LevelFilter::WARN)));

@@ -68,16 +68,19 @@ impl Screen {
     /// Shows a value as one line of JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) {
         match serde_json::to_string(value) {
-            Ok(json) => {
-                let shown = if self.is_terminal {
-                    safe_json(&json)
-                } else {
-                    json.as_str().into()
-                };
-                self.write(format!("{shown}\n").as_bytes());
-            }
+            Ok(json) => self.line_of_json(&json),
             Err(error) => self.state = State::Failed(error.into()),
         }
+    }
+
+    /// Shows JSON text, which is one line.
+    pub(crate) fn line_of_json(&mut self, json: &str) {
+        let shown = if self.is_terminal {
+            safe_json(json)
+        } else {
+            json.into()
+        };
+        self.write(format!("{shown}\n").as_bytes());
     }
 
     /// What went wrong with writing.
@@ -164,8 +167,10 @@ pub(crate) mod tests {
     #[test]
     fn c_json_on_a_terminal_is_the_same_json() {
         let paper = Paper::default();
-        Screen::of(true, Box::new(paper.clone())).json(&"\u{9b}");
-        assert_eq!(paper.text(), "\"\\u009b\"\n");
+        let mut screen = Screen::of(true, Box::new(paper.clone()));
+        screen.json(&"\u{9b}");
+        screen.line_of_json("{\"text\":\"\u{202e}\"}");
+        assert_eq!(paper.text(), "\"\\u009b\"\n{\"text\":\"\\u202e\"}\n");
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! From options and environment to a chat. Flags stand above the environment; a variable that is set to nothing is not set.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
-use chat_core::{MemoryStore, Reply, Responder, Store};
+use chat_core::{Reply, Responder};
 use chat_responder_model::{EndpointError, ModelResponder, OpenAi};
 use chat_runtime::{Chat, responder_fn};
-use chat_store_file::FileStore;
 use etcetera::BaseStrategy as _;
 
 use crate::{
     again::Again,
-    args::{Args, Options, StoreAt, Who},
+    args::{Args, Options, Who},
     errors::Problem,
+    store_at::StoreAt,
 };
 
 const OPENAI: &str = "https://api.openai.com/v1";
@@ -33,12 +33,8 @@ pub(crate) fn chat(args: &Args) -> Result<(Chat, Again), Problem> {
         echo()
     };
     let at = store_at(&args.options, vars)?;
-    let store: Arc<dyn Store> = match &at {
-        StoreAt::Memory => Arc::new(MemoryStore::default()),
-        StoreAt::Folder(folder) => Arc::new(FileStore::open(folder)?),
-    };
     let again = Again::on(&at, args.options.store.is_some());
-    Ok((Chat::new(responder, store), again))
+    Ok((Chat::new(responder, at.open()?), again))
 }
 
 fn store_at(options: &Options, vars: Vars<'_>) -> Result<StoreAt, Problem> {
@@ -48,16 +44,16 @@ fn store_at(options: &Options, vars: Vars<'_>) -> Result<StoreAt, Problem> {
             let refused = |why| Problem::usage(format!("CHAT_STORE is {text:?}: {why}"));
             text.parse().map_err(refused)
         }
-        (None, None) => Ok(StoreAt::Folder(data_folder()?)),
+        (None, None) => data_folder(),
     }
 }
 
-fn data_folder() -> Result<PathBuf, Problem> {
+fn data_folder() -> Result<StoreAt, Problem> {
     let base = etcetera::choose_base_strategy().map_err(|_| {
         Problem::failed("there is no home folder to keep journals in")
-            .advise("name a folder: --store file:DIR")
+            .advise("name one: --store PATH")
     })?;
-    Ok(base.data_dir().join("chat"))
+    Ok(StoreAt::Folder(base.data_dir().join("chat")))
 }
 
 fn responder(options: &Options, vars: Vars<'_>) -> Result<Arc<dyn Responder>, Problem> {
@@ -134,7 +130,7 @@ mod tests {
 
     #[test]
     fn c_a_store_that_the_environment_misspells_is_named() {
-        let vars = |name: &str| (name == "CHAT_STORE").then(|| "here".to_owned());
+        let vars = |name: &str| (name == "CHAT_STORE").then(|| "fil:here".to_owned());
         let problem = store_at(&options(), &vars).unwrap_err();
         assert!(
             problem.text(&Again::Plain).contains("CHAT_STORE"),

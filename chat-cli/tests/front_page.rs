@@ -12,6 +12,7 @@ use chat_core::{
 use chat_responder_model::{ModelResponder, OpenAi};
 use chat_runtime::{Chat, responder_fn};
 use chat_store_file::FileStore;
+use chat_store_sqlite::SqliteStore;
 
 type Tested = Result<(), Box<dyn Error>>;
 
@@ -133,6 +134,23 @@ async fn a_responder_of_ones_own_a_closure_or_the_trait() -> Tested {
         &*of_trait.create_session().await?.ask("hi you").await?,
         "HI YOU"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn another_store_nothing_else_changes() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (responder, mut script) = ScriptedResponder::new();
+
+    let chat = Chat::new(responder, SqliteStore::open(folder.path().join("chat.db"))?);
+    let session = chat.create_session().await?;
+    let asked = session.ask("What is a turn?");
+
+    script.next_call().await.finish(Reply::text("One input."));
+    assert_eq!(&*asked.await?, "One input.");
+    let again = SqliteStore::open(folder.path().join("chat.db"))?;
+    let kept = chat_core::Journal::read(&again, session.id()).await?;
+    assert_eq!(kept.entries.len(), 3);
     Ok(())
 }
 

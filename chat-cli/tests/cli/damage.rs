@@ -83,7 +83,7 @@ async fn s3_a_flipped_byte_names_session_and_line_and_the_rest_is_salvaged() {
         assert!(said[0].contains("s.jsonl is damaged"), "{}", said[0]);
         assert_eq!(
             said[1],
-            "      the turns before it are intact: chat show s --salvage"
+            "      the turns before it are intact: chat export s --salvage"
         );
     }
     assert_eq!(

@@ -58,8 +58,8 @@ async fn c_what_makes_no_sense_is_a_usage_error() {
         (&["ask"], "the input is empty"),
         (&["--session", "s", "sessions"], "--session"),
         (
-            &["ask", "hi", "--store", "here"],
-            "a store is file:DIR or memory:",
+            &["ask", "hi", "--store", "fil:here"],
+            "a store is a PATH, file:DIR, sqlite:FILE or memory:",
         ),
         (&["ask", "hi", "--base-url", "localhost"], "base URL"),
         (&["frobnicate"], "frobnicate"),
@@ -105,7 +105,7 @@ async fn s7_a_folder_that_can_not_be_written_is_named() {
             "{}",
             said[0]
         );
-        assert!(said[1].contains("--store file:DIR"), "{}", said[1]);
+        assert!(said[1].contains("--store PATH"), "{}", said[1]);
     }
     assert_eq!(std::fs::read(&file).unwrap(), b"mine");
 }

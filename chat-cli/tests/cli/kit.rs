@@ -18,8 +18,14 @@ use tokio::{
 /// Long enough for the busiest machine; whatever is waited for comes by itself.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// A person's home: journals are in its `chat`.
-pub(crate) struct Home(tempfile::TempDir);
+/// A person's home: journals are in its `chat`, unless `CHAT_STORE` names another place.
+pub(crate) struct Home {
+    folder: tempfile::TempDir,
+    store: Option<&'static str>,
+}
+
+/// Where journals are kept by default, and an SQLite database.
+pub(crate) const STORES: [Option<&str>; 2] = [None, Some("chat.db")];
 
 /// How a command ended, and what it said.
 #[derive(Debug)]
@@ -31,11 +37,19 @@ pub(crate) struct Ended {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self::with_store(None)
+    }
+
+    /// A home whose journals are in this place of it.
+    pub(crate) fn with_store(store: Option<&'static str>) -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            store,
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
 
     pub(crate) fn store(&self) -> PathBuf {
@@ -56,6 +70,9 @@ impl Home {
             "CHAT_STORE",
         ] {
             command.env_remove(name);
+        }
+        if let Some(store) = self.store {
+            command.env("CHAT_STORE", store);
         }
         command
             .args(args)

@@ -9,5 +9,6 @@ mod asking;
 mod damage;
 mod errors;
 mod kit;
+mod moving;
 mod showing;
 mod stopping;

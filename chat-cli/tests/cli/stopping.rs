@@ -5,7 +5,7 @@ use chat_conformance::{Exchange, ScriptedServer};
 use chat_core::TurnStatus;
 use tokio::process::Child;
 
-use crate::kit::{Home, delta, end, finish, reply, says, signal, within};
+use crate::kit::{Home, STORES, delta, end, finish, reply, says, signal, within};
 
 /// A question in session `s` whose answer has begun with `text`.
 async fn begun(home: &Home, server: &ScriptedServer, text: &str) -> (Child, Exchange) {
@@ -63,7 +63,13 @@ async fn c_a_second_ctrl_c_quits_at_once_though_nobody_reads() {
 
 #[tokio::test]
 async fn t10_an_answer_killed_in_the_middle_is_interrupted_and_is_answered_again() {
-    let (home, server) = (Home::new(), ScriptedServer::start().await);
+    for store in STORES {
+        killed_in_the_middle(Home::with_store(store)).await;
+    }
+}
+
+async fn killed_in_the_middle(home: Home) {
+    let server = ScriptedServer::start().await;
     let (mut child, exchange) = begun(&home, &server, "A list").await;
     says(child.stdout.as_mut().unwrap(), "A list").await;
     within(child.kill()).await.unwrap();
@@ -126,7 +132,13 @@ async fn c_a_reader_who_leaves_stops_the_printing_and_not_the_turn() {
 
 #[tokio::test]
 async fn s5_a_session_answered_by_another_process_is_waited_for() {
-    let (home, server) = (Home::new(), ScriptedServer::start().await);
+    for store in STORES {
+        answered_by_another(Home::with_store(store)).await;
+    }
+}
+
+async fn answered_by_another(home: Home) {
+    let server = ScriptedServer::start().await;
     let (first, mut exchange) = begun(&home, &server, "One").await;
     let shown = home.run(["show", "s"]).await;
     assert!(
