@@ -7,19 +7,22 @@ use std::{
 
 use chat_core::{Durability, SessionId, Store, StoreError};
 use chat_store_file::FileStore;
+use chat_store_sqlite::SqliteStore;
 
 /// A kind of store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backend {
     File,
+    Sqlite,
 }
 
 impl Backend {
-    pub(crate) const ALL: &[Self] = &[Self::File];
+    pub(crate) const ALL: &[Self] = &[Self::File, Self::Sqlite];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::File => "file",
+            Self::Sqlite => "sqlite",
         }
     }
 
@@ -31,6 +34,7 @@ impl Backend {
     pub(crate) fn place(self, folder: &Path) -> PathBuf {
         match self {
             Self::File => folder.join("store"),
+            Self::Sqlite => folder.join("store.db"),
         }
     }
 
@@ -41,6 +45,7 @@ impl Backend {
     ) -> Result<Arc<dyn Store>, StoreError> {
         Ok(match self {
             Self::File => Arc::new(FileStore::options().durability(durability).open(place)?),
+            Self::Sqlite => Arc::new(SqliteStore::options().durability(durability).open(place)?),
         })
     }
 
@@ -49,6 +54,7 @@ impl Backend {
         match self {
             // The sessions of these tests have plain ids.
             Self::File => place.join(format!("{session}.jsonl")),
+            Self::Sqlite => place.with_file_name("store.db-wal"),
         }
     }
 }

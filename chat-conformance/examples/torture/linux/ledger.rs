@@ -19,6 +19,13 @@ pub(crate) struct Ledger {
     made: HashMap<SessionId, Vec<EntryId>>,
     pub(crate) acknowledged: u64,
     pub(crate) turns: u64,
+    /// Whether answers are those of a machine whose power is gone: nobody could have heard them.
+    is_powerless: bool,
+    /// Entries that such a machine said are written.
+    late_ones: HashSet<EntryId>,
+    pub(crate) late: usize,
+    /// How many of them are not there.
+    pub(crate) late_lost: usize,
 }
 
 #[derive(Debug)]
@@ -57,7 +64,27 @@ enum Answer {
 }
 
 impl Ledger {
+    /// From now on, what is answered obliges nobody.
+    pub(crate) fn power_goes(&mut self) {
+        self.is_powerless = true;
+    }
+
+    pub(crate) fn power_is_back(&mut self) {
+        self.is_powerless = false;
+    }
+
     pub(crate) fn hear(&mut self, line: &Line) {
+        if self.is_powerless {
+            match line {
+                Line::Written(note) => {
+                    self.late += 1;
+                    self.late_ones.insert(note.id.clone());
+                    return;
+                }
+                Line::NotWritten(_) | Line::Created(..) | Line::Deleted(_) => return,
+                _ => {}
+            }
+        }
         match line {
             Line::Intended(note) => self.note(note, Answer::None),
             Line::Written(note) => {
@@ -180,8 +207,13 @@ impl Ledger {
                 continue;
             };
             there.insert(first.id.clone());
+            for entry in &found.entries {
+                self.late_ones.remove(&entry.id);
+            }
             journal.judge(&found.entries, &mut findings);
         }
+        self.late_lost += self.late_ones.len();
+        self.late_ones.clear();
         for (id, journal) in self
             .journals
             .iter_mut()

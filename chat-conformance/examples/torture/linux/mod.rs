@@ -21,6 +21,7 @@ mod scene;
 mod seen;
 mod short_writes;
 mod strace;
+mod switch;
 mod system_calls;
 mod task;
 mod worker;

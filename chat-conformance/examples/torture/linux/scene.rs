@@ -194,6 +194,14 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
+    /// Hears all that was said by now, and waits for nothing.
+    pub(crate) fn hear_what_was_said(&mut self) -> Outcome<()> {
+        while let Some((id, heard)) = self.crew.hear(Duration::ZERO)? {
+            self.heard(id, heard);
+        }
+        Ok(())
+    }
+
     /// Kills all of them, and hears what they said to its end.
     pub(crate) fn kill_all(&mut self) -> Outcome<()> {
         self.killing.extend(self.slots.iter().flatten());

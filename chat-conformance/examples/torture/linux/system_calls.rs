@@ -33,6 +33,17 @@ pub(crate) fn run(lab: &Lab, backend: Backend) -> Outcome {
                 })?;
             }
         }
+        Backend::Sqlite => {
+            // A write for each page; a checkpoint syncs now and then, too.
+            ensure(alone.syncs <= APPENDS + APPENDS / 10, || {
+                format!("{APPENDS} appends made {alone}")
+            })?;
+            ensure(many.syncs * 2 <= MANY, || {
+                format!(
+                    "{MANY} appends in {SESSIONS} sessions at once made {many}: they are not committed together"
+                )
+            })?;
+        }
     }
     Ok(format!(
         "{APPENDS} appends: {alone}; {TURNS} turns of 2: {turns}; {MANY} in {SESSIONS} sessions at once: {many}"
