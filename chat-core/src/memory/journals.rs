@@ -71,11 +71,6 @@ impl Journals {
         session: &SessionId,
         entries: &[Entry],
     ) -> Result<(), StoreError> {
-        if self.sessions.contains_key(session) {
-            return Err(StoreError::Taken {
-                session: session.clone(),
-            });
-        }
         let misuse = |what: Arc<str>| StoreError::Misuse {
             session: session.clone(),
             what,
@@ -104,6 +99,12 @@ impl Journals {
                 Admitted::Write(line) => journal.push(entry, line),
                 Admitted::Skip => return Err(misuse("an entry is given twice".into())),
             }
+        }
+        // Last: what is no journal is the caller's mistake, whatever stands in its way.
+        if self.sessions.contains_key(session) {
+            return Err(StoreError::Taken {
+                session: session.clone(),
+            });
         }
         self.listed.insert(journal.standing(session));
         self.sessions.insert(session.clone(), journal);
