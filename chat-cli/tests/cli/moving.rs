@@ -124,6 +124,8 @@ async fn s3_a_damaged_session_is_exported_and_copied_only_where_salvage_is_asked
             said[1..],
             ["      the turns before it are intact: chat export s --salvage"]
         );
+        let shown = home.run(["show", "s"]).await;
+        assert_eq!((shown.code, shown.err), (1, refused.err.clone()));
         let listed = home.run(["sessions"]).await;
         assert_eq!((listed.code, listed.out.lines().count()), (0, 3));
         assert!(listed.out.contains("can't be read: "), "{}", listed.out);
