@@ -122,7 +122,7 @@ fn torture(workspace: &Workspace) -> Result<Tally> {
         println!("skipped: torture runs on Linux only");
         return Ok(Tally::SKIPPED);
     }
-    let line = torture::closing_line(workspace, &["--seconds", "8"])?;
+    let line = torture::closing_line(workspace, &["--seconds", "4"])?;
     Tally::of_closing_line(&line).with_context(|| format!("{line:?} is no closing line"))
 }
 

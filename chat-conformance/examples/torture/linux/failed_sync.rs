@@ -42,7 +42,8 @@ pub(crate) fn run(lab: &Lab, backend: Backend) -> Outcome {
         // Strace counts the calls of each thread by itself.
         let (first, more) = (rng.u32(3..8), rng.u32(3..9));
         let when = if round % 2 == 0 {
-            format!("{first}+{more}")
+            // Primes, so that it is not the same sync of each recovery.
+            format!("{first}+{}", [5, 7, 11][rng.usize(..3)])
         } else {
             // Several in a row: recovery's own among them.
             format!("{first}..{}", first + more)
@@ -58,6 +59,14 @@ pub(crate) fn run(lab: &Lab, backend: Backend) -> Outcome {
             );
             refused += usize::from(matches!(line, Line::NotWritten(_)));
         }
+        let last = lines.iter().rev().find_map(|line| match line {
+            Line::Written(_) => Some(Ok(())),
+            Line::Failed(kind, words) => Some(Err(format!("{kind}: {words}"))),
+            _ => None,
+        });
+        ensure(matches!(last, Some(Ok(()))), || {
+            format!("most syncs work, and the last append does not: {last:?}")
+        })?;
         let store = backend.open(&task.place, Durability::Full)?;
         let seen = lab.block_on(seen::look(&*store, ledger.sessions()))??;
         let findings = ledger.judge(&seen);

@@ -31,7 +31,7 @@ pub(crate) fn run(lab: &Lab, backend: Backend) -> Outcome {
 fn race(lab: &Lab, backend: Backend) -> Outcome {
     let folder = lab.empty_folder()?;
     let session = SessionId::parse(SESSION).expect("it is a plain word");
-    let turns = if lab.is_long() { 500 } else { 100 };
+    let turns = if lab.is_long() { 500 } else { 50 };
     let task = |slot| Task {
         part: Part::Race,
         backend,
@@ -124,7 +124,7 @@ fn killed_holders(lab: &Lab, backend: Backend) -> Outcome {
     create(lab, &task, &session, &mut Ledger::default())?;
     let store = backend.open(&task.place, Durability::Full)?;
     let mut times = Vec::new();
-    for round in 0..10 {
+    for round in 0..if lab.is_long() { 20 } else { 4 } {
         task.seed = round;
         let mut crew = Crew::new();
         let holder = crew.start(&task)?;

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use chat_core::{Durability, SessionId, StoreError};
+use chat_core::{Durability, SessionId, Store, StoreError};
 use fastrand::Rng;
 use rustix::process::Signal;
 
@@ -125,14 +125,14 @@ impl<'a> Scene<'a> {
         let sessions = (0..SHARED)
             .map(shared_session)
             .chain((0..SLOTS).map(torn_session));
+        let store = self.backend.open(&self.place, durability)?;
         for session in sessions {
-            self.create(&session, durability)?;
+            self.create(&*store, &session)?;
         }
         Ok(())
     }
 
-    fn create(&mut self, session: &SessionId, durability: Durability) -> Outcome<()> {
-        let store = self.backend.open(&self.place, durability)?;
+    fn create(&mut self, store: &dyn Store, session: &SessionId) -> Outcome<()> {
         let created = self.maker.created();
         let note = Note::of(session, created.id(), &created);
         let journal = note.journal.clone();
@@ -303,7 +303,7 @@ impl<'a> Scene<'a> {
             let is_own =
                 (0..SLOTS).any(|slot| (0..AT_ONCE).any(|at| own_session(slot, at) == session));
             if !is_own {
-                self.create(&session, durability)?;
+                self.create(&*store, &session)?;
             }
         }
         Ok(())

@@ -17,8 +17,8 @@ use super::{
 
 const LIMIT: Duration = Duration::from_secs(60);
 const APPENDS: usize = 200;
-const TURNS: usize = 50;
-const MANY: usize = 20 * SESSIONS;
+const TURNS: usize = 25;
+const MANY: usize = 10 * SESSIONS;
 
 pub(crate) fn run(lab: &Lab, backend: Backend) -> Outcome {
     strace::check()?;

@@ -33,8 +33,8 @@ pub(super) async fn under_one_hold(task: &Task, store: Arc<dyn Store>) -> Ended 
     say(&Line::Said(BEGIN.to_owned()));
     for _ in 0..task.count {
         let entry = maker.sized(writing.next(), ENTRY);
-        if let Err(error) = writing.append(entry, false).await {
-            say(&failed(&error));
+        if let Some(refusal) = writing.offer(entry, false).await? {
+            say(&failed(&refusal));
         }
     }
     say(&Line::Said(END.to_owned()));

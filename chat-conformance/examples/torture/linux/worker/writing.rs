@@ -114,6 +114,21 @@ impl Writing {
     /// # Errors
     /// Where it is not written.
     pub(super) async fn append(&mut self, entry: Entry, last: bool) -> Result<(), StoreError> {
+        match self.offer(entry, last).await? {
+            None => Ok(()),
+            Some(refusal) => Err(refusal),
+        }
+    }
+
+    /// As `append`, and gives the refusal where the store refused it, ready for another.
+    ///
+    /// # Errors
+    /// Where nothing more can be written.
+    pub(super) async fn offer(
+        &mut self,
+        entry: Entry,
+        last: bool,
+    ) -> Result<Option<StoreError>, StoreError> {
         self.intend(&entry);
         if self.honesty == Honesty::SaidTooEarly {
             say(&Line::Written(self.note(&entry)));
@@ -136,7 +151,10 @@ impl Writing {
             Some(answer) => answer,
             None => Appended::Unknown(StoreError::backend("its future was dropped")),
         };
-        self.answered(entry, answer).await
+        match self.answered(entry, answer).await? {
+            None => Ok(()),
+            Some(refusal) => Err(refusal),
+        }
     }
 
     /// Writes an entry where there is no room for it, makes room, and goes on with the same writer (C25). Says how it went.
@@ -172,8 +190,10 @@ impl Writing {
                 }
                 make_room();
                 let answer = Appended::Unknown(StoreError::backend("a part of it was written"));
-                self.answered(entry, answer).await?;
-                Ok(no_room::CUT)
+                match self.answered(entry, answer).await? {
+                    None => Ok(no_room::CUT),
+                    Some(refusal) => Err(refusal),
+                }
             }
             Appended::Fenced => Err(StoreError::HoldLost {
                 session: self.session.clone(),
@@ -181,16 +201,21 @@ impl Writing {
         }
     }
 
-    async fn answered(&mut self, entry: Entry, mut answer: Appended) -> Result<(), StoreError> {
+    /// Does what an answer obliges to. Gives the refusal, where that was the last answer.
+    async fn answered(
+        &mut self,
+        entry: Entry,
+        mut answer: Appended,
+    ) -> Result<Option<StoreError>, StoreError> {
         for _ in 0..TRIES {
             match answer {
                 Appended::Written => {
                     self.written(&entry);
-                    return Ok(());
+                    return Ok(None);
                 }
-                Appended::NotWritten(error) => {
+                Appended::NotWritten(refusal) => {
                     say(&Line::NotWritten(self.note(&entry)));
-                    return Err(error);
+                    return Ok(Some(refusal));
                 }
                 Appended::Fenced => {
                     return Err(StoreError::HoldLost {
@@ -201,7 +226,7 @@ impl Writing {
                     say(&Line::Unknown(self.note(&entry)));
                     if self.recovered(&entry).await? {
                         self.written(&entry);
-                        return Ok(());
+                        return Ok(None);
                     }
                     answer = self.writer.append(entry.clone()).await;
                 }
