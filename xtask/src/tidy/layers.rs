@@ -25,6 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "chat-core",
             "chat-runtime",
             "chat-store-file",
+            "chat-store-sqlite",
             "chat-responder-model",
         ],
     ),
