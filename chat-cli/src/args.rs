@@ -138,7 +138,7 @@ pub(crate) enum Command {
     },
     /// Copy sessions into another store, under their ids. One that is there already is left as it is.
     Copy {
-        /// The store to copy into; as `--store`, and not the same.
+        /// The store to copy into, named as for `--store`.
         #[arg(long, value_name = "PATH")]
         to: StoreAt,
         /// The sessions: their ids, or the beginnings of them.
