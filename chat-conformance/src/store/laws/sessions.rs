@@ -75,11 +75,14 @@ pub(in crate::store) async fn s7_what_is_no_journal_is_not_created(lab: Lab) -> 
         );
         assert!(lab.list(10).await.is_empty(), "{what}: all or nothing");
     }
-    lab.store
-        .create(&session, script())
-        .await
-        .expect("the id is still free");
+    lab.session_of("s7", script()).await;
     assert_eq!(lab.entries(&session).await, script());
+    // The caller's mistake is told of first, whatever else stands in the way.
+    let answer = lab.store.create(&session, vec![accepted(0, 1)]).await;
+    assert!(
+        matches!(answer, Err(StoreError::Misuse { .. })),
+        "no journal, and a taken id: {answer:?}"
+    );
     Ok(())
 }
 
