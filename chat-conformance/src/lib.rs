@@ -1,4 +1,63 @@
 //! The suites and the test kit that prove chat-core stores and responders against its contract.
+//!
+//! # Proving a store of one's own
+//! One dev-dependency, a factory, and one line. Each law becomes a `#[test]` of its own, on a store of its own:
+//!
+//! ```toml
+//! [dev-dependencies]
+//! chat-conformance = "0.1"
+//! ```
+//! ```
+//! // tests/laws.rs
+//! # mod my_store {
+//! #     pub use chat_core::MemoryStore as MyStore;
+//! # }
+//! use chat_conformance::StoreFactory;
+//! use my_store::MyStore;
+//!
+//! struct MyStoreFactory;
+//!
+//! impl StoreFactory for MyStoreFactory {
+//!     type Store = MyStore;
+//!
+//!     async fn make(&self) -> MyStore {
+//!         MyStore::new()                        // an empty store, in a place of its own
+//!     }
+//!     async fn reopen(&self, store: &MyStore) -> MyStore {
+//!         store.clone()                         // the same place again, as another process would open it
+//!     }
+//! }
+//!
+//! chat_conformance::store_laws!(MyStoreFactory);
+//! ```
+//! The folder `examples/redb-store` of the repository is a whole store made so, over an embedded database that none of ours uses.
+//! [`run_store_laws`] runs the same laws as a program and gives a [`Report`]; [`judge_store_law`] runs one.
+//!
+//! # What the suite asks for
+//! Only what the store claims in its [`Capabilities`](chat_core::Capabilities), and only what the factory can play. The suite's
+//! only way into a store is its trait; a factory may give it more:
+//!
+//! | method | what it adds |
+//! | --- | --- |
+//! | [`make`](StoreFactory::make), [`reopen`](StoreFactory::reopen) | writing, holds, lists, names and errors; for a store that is shared, two processes |
+//! | [`harm`](StoreFactory::harm) | torn tails, damage and newer formats: what is kept, reported, listed and salvaged ([`Harm`]) |
+//! | [`stored`](StoreFactory::stored) | that reading, listing and refusing change no byte |
+//! | [`lose_power`](StoreFactory::lose_power) | that "durable" is true: what was answered is there afterwards |
+//!
+//! A store that keeps its journals as lines has `harm` in three lines, with [`Harm::to_lines`]; one that keeps each entry in a
+//! row has it with [`Harm::to_text`]. A loss of power needs a disk that tells what was written from what was synced: a simulated one,
+//! or a backend that one can hand in.
+//!
+//! # How to read "not claimed"
+//! A law that could not be played proves nothing, and is never counted as passed: a [`Report`] counts it on its own, as
+//! [`Verdict::NotClaimed`] with the reason. A `#[test]` knows no third answer, so there the law says so on standard error, where
+//! `cargo test` shows it. It is one of two:
+//! - *the store does not claim it* (it is not shared, say): read [`Capabilities`](chat_core::Capabilities), and see that it is what you
+//!   mean to promise;
+//! - *the factory can't play it*: the store may or may not keep the law. Give the factory the method, or prove it elsewhere.
+//!
+//! The suite itself is held to stores that are wrong in one place each (`tests/mutants`): it finds every one, by the law that is
+//! about it.
 
 mod gate;
 mod gated_store;
