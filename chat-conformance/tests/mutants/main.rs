@@ -71,7 +71,6 @@ const HANGING: &[Bug] = &[
 fn assert_caught(bug: Bug, law: &str) {
     match judge_store_law(law, Sims(Some(bug))) {
         Verdict::Failed(why) => {
-            println!("{why}");
             let hung = why.contains("did not end");
             assert_eq!(hung, HANGING.contains(&bug), "{law} says of {bug:?}: {why}");
         }
