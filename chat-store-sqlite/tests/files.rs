@@ -1,0 +1,444 @@
+//! What is on the disk: modes, links, what is not ours, what is removed under an open store (laws S4, S7). Unix, where modes and
+//! links are.
+#![allow(clippy::unwrap_used, reason = "a test panics where it is wrong")]
+#![cfg(unix)]
+
+mod common;
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::{Path, PathBuf},
+};
+
+use chat_core::{Appended, Durability, ListRequest, Seq, Store, StoreError};
+use chat_store_sqlite::SqliteStore;
+use common::{accepted, created, read, script, session, write};
+use rusqlite::Connection;
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.db");
+    (folder, path)
+}
+
+fn foreign(error: Option<StoreError>, path: &Path) {
+    assert!(
+        matches!(&error, Some(StoreError::Foreign { path: named, .. }) if named.ends_with(path.file_name().unwrap())),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn s4_c33_files_and_folders_are_private_to_their_owner() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("made").join("for/us");
+    let store = SqliteStore::open(folder.join("chat.db")).unwrap();
+    let id = session("s");
+    store.create(&id, script()).await.unwrap();
+    let acquired = store.acquire(&id, Seq::ZERO).await.unwrap();
+    assert_eq!(
+        names(&folder),
+        ["chat.db", "chat.db-holds", "chat.db-shm", "chat.db-wal"]
+    );
+    for name in ["chat.db", "chat.db-shm", "chat.db-wal"] {
+        assert_eq!(mode(&folder.join(name)), 0o600, "{name}");
+    }
+    let holds = folder.join("chat.db-holds");
+    assert_eq!(names(&holds), ["1.hold", "1.turn", "set-up"]);
+    for name in names(&holds) {
+        assert_eq!(mode(&holds.join(&name)), 0o600, "{name}");
+    }
+    for made in [
+        holds.as_path(),
+        &folder,
+        &root.path().join("made/for"),
+        &root.path().join("made"),
+    ] {
+        assert_eq!(mode(made), 0o700, "{}", made.display());
+    }
+    drop((acquired, store));
+    assert_eq!(names(&folder), ["chat.db", "chat.db-holds"]);
+}
+
+#[tokio::test]
+async fn s4_c32_an_id_is_never_a_path() {
+    let (folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    for id in ["...", "C:x", "a'; DROP TABLE sessions; --", "%s"] {
+        store.create(&session(id), script()).await.unwrap();
+        drop(store.acquire(&session(id), Seq(3)).await.unwrap());
+        assert_eq!(read(&store, &session(id)).await.entries, script());
+    }
+    assert_eq!(
+        names(&folder.path().join("chat.db-holds")).len(),
+        2 * 4 + 1,
+        "named by rows"
+    );
+}
+
+#[tokio::test]
+async fn s4_links_are_not_followed() {
+    let (folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    store.create(&session("s"), script()).await.unwrap();
+    let link = folder.path().join("link.db");
+    symlink(&path, &link).unwrap();
+    foreign(SqliteStore::open(&link).err(), &link);
+    let dangling = folder.path().join("dangling.db");
+    symlink(folder.path().join("elsewhere"), &dangling).unwrap();
+    foreign(SqliteStore::open(&dangling).err(), &dangling);
+    assert!(!folder.path().join("elsewhere").exists());
+
+    // A lock file that is a link would lock, and create, something elsewhere.
+    symlink(
+        folder.path().join("elsewhere"),
+        folder.path().join("chat.db-holds/1.hold"),
+    )
+    .unwrap();
+    let error = store.acquire(&session("s"), Seq::ZERO).await.err();
+    assert!(
+        matches!(error, Some(StoreError::Foreign { .. })),
+        "{error:?}"
+    );
+    assert!(!folder.path().join("elsewhere").exists());
+
+    // A link to the folder is the user's own way to it.
+    let way = folder.path().join("way");
+    symlink(folder.path(), &way).unwrap();
+    let again = SqliteStore::open(way.join("chat.db")).unwrap();
+    assert_eq!(again.path(), store.path());
+}
+
+#[test]
+fn s7_what_is_no_chat_store_is_foreign_and_left_as_it_is() {
+    let (folder, path) = place();
+    let untouched = |what: &str| {
+        let before = fs::read(&path).unwrap();
+        let around = names(folder.path());
+        foreign(SqliteStore::open(&path).err(), &path);
+        assert_eq!(fs::read(&path).unwrap(), before, "{what}");
+        assert_eq!(names(folder.path()), around, "{what}: nothing beside it");
+    };
+    fs::write(&path, "").unwrap();
+    untouched("empty");
+    fs::write(&path, "what I wrote down\n".repeat(500)).unwrap();
+    untouched("a text");
+
+    for (journal, id) in [("DELETE", 0), ("DELETE", 0x1234), ("WAL", 0)] {
+        fs::remove_file(&path).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .execute_batch(&format!(
+                "PRAGMA journal_mode = {journal}; PRAGMA application_id = {id}; CREATE TABLE notes (text);"
+            ))
+            .unwrap();
+        connection.close().unwrap();
+        untouched("another program's");
+    }
+
+    // One that another program is in the middle of: its log is not replayed, its journal not rolled back.
+    fs::remove_file(&path).unwrap();
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE notes (text); BEGIN; INSERT INTO notes VALUES ('x');")
+        .unwrap();
+    untouched("open elsewhere");
+    drop(connection);
+
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    foreign(SqliteStore::open(&path).err(), &path);
+    fs::remove_dir(&path).unwrap();
+    // A pipe must not hang the store.
+    let made = std::process::Command::new("mkfifo")
+        .arg(&path)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    foreign(SqliteStore::open(&path).err(), &path);
+}
+
+#[tokio::test]
+async fn s7_c30_tables_of_a_newer_format_are_refused_and_left_as_they_are() {
+    let (_folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let id = session("s");
+    store.create(&id, script()).await.unwrap();
+    let mut writer = store.acquire(&id, Seq(3)).await.unwrap().writer;
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch("PRAGMA user_version = 2").unwrap();
+    let newer = |error: Option<StoreError>| match error {
+        Some(StoreError::NewerFormat {
+            what,
+            found,
+            supported,
+        }) => {
+            assert_eq!((found, supported), (2, 1));
+            assert!(what.contains("chat.db"), "{what}");
+        }
+        other => panic!("{other:?}"),
+    };
+    // A newer program came while this store is open.
+    match writer.append(accepted(3, "t2")).await {
+        Appended::NotWritten(error) => newer(Some(error)),
+        other => panic!("{other:?}"),
+    }
+    newer(read(&store, &id).await.error);
+    newer(store.create(&session("t"), script()).await.err());
+    newer(store.list(ListRequest::default()).await.err());
+    drop((writer, store));
+    let (before, log) = (
+        fs::read(&path).unwrap(),
+        fs::read(path.with_file_name("chat.db-wal")).unwrap(),
+    );
+    newer(SqliteStore::open(&path).err());
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!(fs::read(path.with_file_name("chat.db-wal")).unwrap(), log);
+    drop(connection);
+    let before = fs::read(&path).unwrap();
+    newer(SqliteStore::open(&path).err());
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[tokio::test]
+async fn s7_a_path_is_always_a_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [
+        ":memory:",
+        "file:x?mode=memory",
+        "file::memory:?cache=shared",
+        "50%25 #?&.db",
+        "\u{fc}\u{1f331}.db",
+        "-x.db",
+    ] {
+        let path = folder.path().join(name);
+        let store = SqliteStore::open(&path).unwrap();
+        store.create(&session("s"), script()).await.unwrap();
+        drop(store);
+        assert!(path.is_file(), "{name}");
+        let store = SqliteStore::open(&path).unwrap();
+        assert_eq!(
+            read(&store, &session("s")).await.entries,
+            script(),
+            "{name}"
+        );
+    }
+    for path in [Path::new(""), Path::new("/"), &folder.path().join("..")] {
+        let error = SqliteStore::open(path).err();
+        assert!(
+            matches!(error, Some(StoreError::Backend { .. })),
+            "{path:?}: {error:?}"
+        );
+    }
+    let error = SqliteStore::options()
+        .durability(Durability::Memory)
+        .open(folder.path().join("x.db"))
+        .err();
+    assert!(
+        matches!(error, Some(StoreError::Backend { .. })),
+        "{error:?}"
+    );
+    assert!(!folder.path().join("x.db").exists());
+}
+
+#[tokio::test]
+async fn s7_a_database_removed_or_replaced_under_an_open_store_is_lost() {
+    for replaced in [false, true] {
+        let (folder, path) = place();
+        let store = SqliteStore::open(&path).unwrap();
+        let id = session("s");
+        store.create(&id, script()).await.unwrap();
+        let mut writer = store.acquire(&id, Seq(3)).await.unwrap().writer;
+        write(&mut writer, accepted(3, "t2")).await;
+        // Kept, so that nothing else gets its number.
+        fs::rename(&path, folder.path().join("moved.db")).unwrap();
+        if replaced {
+            let other = folder.path().join("other.db");
+            let store = SqliteStore::open(&other).unwrap();
+            store.create(&id, vec![created()]).await.unwrap();
+            drop(store);
+            fs::rename(other, &path).unwrap();
+        }
+        let lost = |error: Option<StoreError>| match error {
+            Some(StoreError::Lost { session, path }) => {
+                assert_eq!(session, id);
+                assert_eq!(path, store.path());
+            }
+            other => panic!("{other:?}"),
+        };
+        match writer.append(accepted(4, "t3")).await {
+            Appended::NotWritten(error) => lost(Some(error)),
+            other => panic!("{other:?}"),
+        }
+        lost(writer.recover(Seq::ZERO).await.err());
+        lost(store.create(&id, script()).await.err());
+        lost(store.acquire(&id, Seq::ZERO).await.err());
+        lost(read(&store, &id).await.error);
+        lost(store.salvage(&id).await.err());
+        assert!(store.list(ListRequest::default()).await.is_err());
+        if !replaced {
+            assert!(!path.exists(), "not made anew");
+        }
+    }
+}
+
+#[tokio::test]
+async fn s7_a_log_removed_under_an_open_store_takes_no_entry_with_it_that_was_acknowledged_after() {
+    let (_folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let id = session("s");
+    store.create(&id, script()).await.unwrap();
+    let mut writer = store.acquire(&id, Seq(3)).await.unwrap().writer;
+    fs::remove_file(path.with_file_name("chat.db-wal")).unwrap();
+    let answer = writer.append(accepted(3, "t2")).await;
+    assert!(
+        matches!(answer, Appended::NotWritten(_)),
+        "SQLite alone would have said that it is written: {answer:?}"
+    );
+}
+
+#[tokio::test]
+async fn c31_a_journal_mode_changed_by_hand_is_changed_back() {
+    let (_folder, path) = place();
+    let id = session("s");
+    let store = SqliteStore::open(&path).unwrap();
+    store.create(&id, script()).await.unwrap();
+    drop(store);
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch("PRAGMA journal_mode = DELETE")
+        .unwrap();
+    drop(connection);
+    let store = SqliteStore::open(&path).unwrap();
+    let mut writer = store.acquire(&id, Seq(3)).await.unwrap().writer;
+    write(&mut writer, accepted(3, "t2")).await;
+    let connection = Connection::open(&path).unwrap();
+    let mode: String = connection
+        .query_row("PRAGMA journal_mode", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(mode, "wal");
+}
+
+/// Any FUSE or 9p mount that is there; where there is none, only the numbers are tested.
+#[test]
+fn c31_a_mounted_fuse_or_9p_file_system_is_refused_by_name() {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let found = mounts.lines().find_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        let (place, kind) = (fields.next()?, fields.next()?);
+        let is_one = kind.starts_with("fuse.") || kind == "fuse" || kind == "9p" || kind == "nfs4";
+        is_one
+            .then(|| PathBuf::from(place))
+            .filter(|place| place.is_dir())
+    });
+    let Some(place) = found else {
+        println!("skipped: no FUSE, 9p or NFS file system is mounted here");
+        return;
+    };
+    let error = SqliteStore::open(place.join("chat.db")).err();
+    let message = error.as_ref().map(ToString::to_string).unwrap_or_default();
+    assert!(
+        matches!(error, Some(StoreError::Backend { .. })) && message.contains("local disk"),
+        "{error:?}"
+    );
+    assert!(!place.join("chat.db").exists());
+}
+
+#[tokio::test]
+async fn s5_the_hold_of_a_replaced_lock_file_is_lost() {
+    let (folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let id = session("s");
+    store.create(&id, script()).await.unwrap();
+    let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
+    fs::remove_file(folder.path().join("chat.db-holds/1.hold")).unwrap();
+    assert!(
+        matches!(
+            acquired.writer.append(accepted(3, "u")).await,
+            Appended::Fenced
+        ),
+        "another may hold it now"
+    );
+    assert!(matches!(
+        acquired.writer.recover(Seq::ZERO).await,
+        Err(StoreError::HoldLost { .. })
+    ));
+    drop(acquired);
+    // The folder itself.
+    let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
+    fs::remove_dir_all(folder.path().join("chat.db-holds")).unwrap();
+    assert!(matches!(
+        acquired.writer.append(accepted(3, "u")).await,
+        Appended::Fenced
+    ));
+    drop(acquired);
+    let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
+    write(&mut acquired.writer, accepted(3, "u")).await;
+}
+
+#[tokio::test]
+async fn s5_a_store_keeps_no_lock_open_between_turns() {
+    let (folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let id = session("s");
+    store.create(&id, script()).await.unwrap();
+    let open = || -> Vec<PathBuf> {
+        let holds = folder.path().join("chat.db-holds");
+        fs::read_dir("/proc/self/fd")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|link| fs::read_link(link.path()).ok())
+            .filter(|path| path.starts_with(&holds))
+            .collect()
+    };
+    assert_eq!(open(), Vec::<PathBuf>::new());
+    let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
+    if cfg!(target_os = "linux") {
+        assert_eq!(open().len(), 1, "the hold");
+    }
+    let answer = acquired.writer.append_last(accepted(3, "v")).await;
+    assert!(matches!(answer, Appended::Written), "{answer:?}");
+    assert_eq!(open(), Vec::<PathBuf>::new(), "the last entry lets go");
+    let answer = acquired.writer.append(accepted(4, "w")).await;
+    assert!(
+        matches!(answer, Appended::NotWritten(StoreError::Misuse { .. })),
+        "{answer:?}"
+    );
+}
+
+#[tokio::test]
+async fn s7_a_deleted_text_is_not_left_in_the_file() {
+    let (_folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    let id = session("s");
+    store
+        .create(&id, vec![created(), accepted(1, "what-was-said")])
+        .await
+        .unwrap();
+    store.create(&session("t"), script()).await.unwrap();
+    let says = || {
+        let bytes = fs::read(&path).unwrap();
+        bytes.windows(13).any(|window| window == b"what-was-said")
+    };
+    drop(store);
+    assert!(says());
+    let store = SqliteStore::open(&path).unwrap();
+    store.delete(&id).await.unwrap();
+    drop(store);
+    assert!(!says());
+}
