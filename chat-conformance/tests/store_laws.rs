@@ -1,6 +1,9 @@
 //! The suite itself: against the store in memory, and against one that breaks a law.
 #![allow(clippy::unwrap_used, reason = "a test panics where it is wrong")]
 
+#[path = "common/mod.rs"]
+mod stores;
+
 use chat_conformance::{StoreFactory, Verdict, run_store_laws, store_law_names};
 use chat_core::{
     Acquired, Capabilities, Entry, JournalPart, ListRequest, MemoryStore, Salvaged, Seq, SessionId,
@@ -8,22 +11,8 @@ use chat_core::{
 };
 use futures_util::{FutureExt as _, future::BoxFuture, stream::BoxStream};
 
-struct InMemory;
-
-impl StoreFactory for InMemory {
-    type Store = MemoryStore;
-
-    async fn make(&self) -> MemoryStore {
-        MemoryStore::new()
-    }
-
-    async fn reopen(&self, _: &MemoryStore) -> MemoryStore {
-        unreachable!("it claims neither to be shared nor to outlive its process")
-    }
-}
-
 mod memory {
-    chat_conformance::store_laws!(super::InMemory);
+    chat_conformance::store_laws!(super::stores::Memory);
 }
 
 /// Sound but for its list, which forgets one session in every page.

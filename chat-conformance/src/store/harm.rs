@@ -28,6 +28,19 @@ pub enum Harm {
         /// The bit, 0 to 7. With 7, a text in ASCII is not UTF-8 any more.
         bit: u8,
     },
+    /// An entry lost its end, and the next one stands right behind what is left: as a program writes that goes on behind a torn
+    /// tail.
+    CutEntry {
+        /// The entry; not the last one.
+        seq: Seq,
+        /// How many of its bytes are left; fewer than the entry's text has.
+        keep: usize,
+    },
+    /// An entry is there twice, the second right behind the first. Only for a store that can hold one place twice.
+    RepeatEntry {
+        /// The entry.
+        seq: Seq,
+    },
     /// An entry is gone, and those behind it are still there.
     DropEntry {
         /// The entry.
@@ -51,6 +64,8 @@ impl Harm {
     pub fn seq(self) -> Option<Seq> {
         match self {
             Self::FlipBit { seq, .. }
+            | Self::CutEntry { seq, .. }
+            | Self::RepeatEntry { seq }
             | Self::DropEntry { seq }
             | Self::ZeroEntry { seq }
             | Self::NewerFormat { seq } => Some(seq),
@@ -68,6 +83,7 @@ impl Harm {
                 let byte = byte % text.len();
                 text[byte] ^= 1 << (bit % 8);
             }
+            Self::CutEntry { keep, .. } => text.truncate(keep),
             Self::ZeroEntry { .. } => text.fill(0),
             Self::NewerFormat { seq } => {
                 let format = FORMAT + 1;
@@ -76,6 +92,7 @@ impl Harm {
             Self::FlipBit { .. }
             | Self::CutLastEntry { .. }
             | Self::NulTail { .. }
+            | Self::RepeatEntry { .. }
             | Self::DropEntry { .. } => return false,
         }
         true
@@ -106,6 +123,13 @@ impl Harm {
         match self {
             Self::CutLastEntry { keep } => journal.truncate(line.start + keep.min(line.len())),
             Self::NulTail { bytes } => journal.resize(journal.len() + bytes, 0),
+            Self::CutEntry { keep, .. } => {
+                drop(journal.drain(line.start + keep.min(line.len())..=line.end));
+            }
+            Self::RepeatEntry { .. } => {
+                let again = journal[line.start..=line.end].to_vec();
+                drop(journal.splice(line.start..line.start, again));
+            }
             Self::DropEntry { .. } => drop(journal.drain(line.start..=line.end)),
             Self::FlipBit { .. } | Self::ZeroEntry { .. } | Self::NewerFormat { .. } => {
                 let mut text = journal[line.clone()].to_vec();

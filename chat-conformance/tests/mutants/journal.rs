@@ -23,6 +23,7 @@ pub(crate) enum End {
 }
 
 /// A line of a journal.
+#[expect(clippy::large_enum_variant, reason = "nearly every line is an entry")]
 pub(crate) enum Line {
     Entry(Entry),
     Newer(u32),

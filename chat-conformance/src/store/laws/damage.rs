@@ -1,5 +1,7 @@
 //! S3, S6 and J2: what no crash explains, and what a newer program wrote. Neither is skipped, repaired or rewritten.
 
+use std::collections::BTreeSet;
+
 use chat_core::{Entry, Place, Salvaged, Seq, SessionId, StoreError};
 
 use crate::store::{
@@ -10,16 +12,13 @@ use crate::store::{
 
 /// Each kind of damage to the journal of [`script`], and the place it is at.
 fn damages() -> Vec<(u64, Harm)> {
+    let at = |seq, harm: fn(Seq) -> Harm| (seq, harm(Seq(seq)));
     let flip = |seq, byte, bit| {
-        let harm = Harm::FlipBit {
-            seq: Seq(seq),
-            byte,
-            bit,
-        };
-        (seq, harm)
+        let seq = Seq(seq);
+        (seq.0, Harm::FlipBit { seq, byte, bit })
     };
     vec![
-        // The brace, the format, the place, the text, in one byte of UTF-8 more than ASCII has, and near the end.
+        // The brace, the format, the place, the text, in one byte of UTF-8 more than ASCII has (C22), and near the end.
         flip(4, 0, 1),
         flip(4, 5, 1),
         flip(4, 13, 0),
@@ -28,9 +27,13 @@ fn damages() -> Vec<(u64, Harm)> {
         flip(1, 140, 2),
         flip(8, 70, 3),
         flip(0, 30, 0),
-        (4, Harm::DropEntry { seq: Seq(4) }),
-        (0, Harm::DropEntry { seq: Seq(0) }),
-        (4, Harm::ZeroEntry { seq: Seq(4) }),
+        // C20: the next entry was glued onto the stub of this one.
+        at(4, |seq| Harm::CutEntry { seq, keep: 21 }),
+        // The second one stands where entry 5 belongs.
+        (5, Harm::RepeatEntry { seq: Seq(4) }),
+        at(4, |seq| Harm::DropEntry { seq }),
+        at(0, |seq| Harm::DropEntry { seq }),
+        at(4, |seq| Harm::ZeroEntry { seq }),
     ]
 }
 
@@ -142,29 +145,34 @@ pub(in crate::store) async fn s3_salvage_gives_what_is_readable_with_gaps_marked
     for case in &cases {
         let stored = lab.stored(&case.session).await;
         let pieces = lab.salvage(&case.session).await;
-        // One damage may be told of as more than one gap: the bytes, and the entries that are missing then.
-        let mut found = Vec::new();
-        for piece in pieces {
+        let harm = case.harm;
+        let (mut found, mut gaps) = (BTreeSet::new(), Vec::new());
+        for (n, piece) in pieces.iter().enumerate() {
             match piece {
                 Salvaged::Entry(entry) => {
-                    assert!(
-                        script().contains(&entry),
-                        "{:?}: an entry of nobody's: {entry:?}",
-                        case.harm
-                    );
-                    found.push(Some(entry.seq().0));
+                    assert!(script().contains(entry), "{harm:?}: nobody's {entry:?}");
+                    found.insert(entry.seq().0);
                 }
-                Salvaged::Gap { .. } => found.push(None),
+                Salvaged::Gap { .. } => gaps.push(n),
             }
         }
-        found.dedup();
-        let places = 0..script().len() as u64;
-        let expected: Vec<_> = places.map(|seq| (seq != case.seq).then_some(seq)).collect();
+        let first = case.before().len();
         assert_eq!(
-            found, expected,
-            "{:?}: every other entry, and a gap in place of this one",
-            case.harm
+            gaps.first(),
+            Some(&first),
+            "{harm:?}: a gap right where the damage is, and none before"
         );
+        let mut expected: BTreeSet<u64> = (0..script().len() as u64).collect();
+        match harm {
+            Harm::RepeatEntry { .. } => {}
+            // Where the next entry begins within the bad piece, nobody has to find out.
+            Harm::CutEntry { .. } => {
+                found.remove(&(case.seq + 1));
+                expected.retain(|seq| *seq != case.seq && *seq != case.seq + 1);
+            }
+            _ => assert!(expected.remove(&case.seq)),
+        }
+        assert_eq!(found, expected, "{harm:?}: every entry that is whole");
         assert_eq!(
             lab.stored(&case.session).await,
             stored,
