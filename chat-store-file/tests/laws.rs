@@ -2,12 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a test panics where it is wrong")]
 
 use std::{
+    fs,
     path::PathBuf,
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use chat_conformance::StoreFactory;
-use chat_core::Durability;
+use chat_conformance::{Harm, StoreFactory};
+use chat_core::{Durability, SessionId};
 use chat_store_file::FileStore;
 use tempfile::TempDir;
 
@@ -45,6 +46,18 @@ impl StoreFactory for Files {
 
     async fn reopen(&self, store: &FileStore) -> FileStore {
         self.open(store.folder().to_owned())
+    }
+
+    async fn harm(&self, store: &FileStore, session: &SessionId, harm: Harm) -> bool {
+        let path = store.journal_path(session);
+        let mut journal = fs::read(&path).unwrap();
+        let done = harm.to_lines(&mut journal);
+        fs::write(&path, journal).unwrap();
+        done
+    }
+
+    async fn stored(&self, store: &FileStore, session: &SessionId) -> Option<Vec<u8>> {
+        fs::read(store.journal_path(session)).ok()
     }
 }
 
