@@ -61,3 +61,8 @@ pub async fn run() -> ExitCode {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// The examples of the page on stores.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/stores.md")]
+struct Stores;
