@@ -14,7 +14,8 @@ use super::{
     task::Part,
 };
 
-const DISK: usize = 6 << 20;
+/// More than all that is written in a long run, SQLite's log included.
+const DISK: usize = 32 << 20;
 
 pub(crate) fn run(lab: &Lab, backend: Backend) -> Outcome {
     let folder = lab.empty_folder()?;

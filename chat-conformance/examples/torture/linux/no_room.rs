@@ -57,7 +57,7 @@ pub(crate) fn task(
         place: place.to_owned(),
         seed: lab.rng(part.word(), backend).u64(..),
         slot: 0,
-        count: if lab.is_long() { 100 } else { 20 },
+        count: if lab.is_long() { 50 } else { 10 },
         seconds: LIMIT.as_secs(),
     }
 }

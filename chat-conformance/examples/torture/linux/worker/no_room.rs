@@ -1,7 +1,12 @@
 //! Writes where there is no room: the system takes a part of a write and refuses the rest. What makes the room scarce and plenty is a
 //! limit on the size of files, or a file that fills the disk up.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    fs::{File, OpenOptions},
+    io::Write as _,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use chat_core::{Entry, ListRequest, Seq, SessionId, Store, StoreError};
 use fastrand::Rng;
@@ -60,13 +65,13 @@ pub(super) async fn full_disk(task: &Task, store: Arc<dyn Store>) -> Ended {
             let bytes = maker.rng.usize(1_000..10_000);
             let entry = maker.sized(writing.next(), bytes);
             outcome = writing
-                .append_without_room(entry, || ballast.remove())
+                .append_without_room(entry, || ballast.make_room())
                 .await?;
             if outcome != ROOM {
                 break;
             }
         }
-        ballast.remove();
+        ballast.make_room();
         say(&Line::Said(outcome.to_owned()));
         let next = maker.sized(writing.next(), 100);
         writing.append(next, false).await?;
@@ -109,22 +114,22 @@ async fn create(store: &dyn Store, maker: &mut Maker, ballast: &Ballast, name: &
             )));
         }
         say(&Line::Said(NOT_CREATED.to_owned()));
-        ballast.remove();
+        ballast.make_room();
         store.create(&session, entries).await?;
     }
-    ballast.remove();
+    ballast.make_room();
     say(&Line::Created(session, journal));
     notes.into_iter().for_each(|note| say(&Line::Written(note)));
     Ok(())
 }
 
 async fn is_listed(store: &dyn Store, session: &SessionId) -> Result<bool, StoreError> {
-    let page = store
-        .list(ListRequest {
-            after: None,
-            limit: 1_000,
-        })
-        .await?;
+    // It would be the newest.
+    let first = ListRequest {
+        after: None,
+        limit: 3,
+    };
+    let page = store.list(first).await?;
     Ok(page.sessions.iter().any(|one| one.id == *session))
 }
 
@@ -165,17 +170,27 @@ impl Ballast {
 
     /// Takes all there is, then gives back so many bytes.
     fn fill(&self, left: usize) {
-        let chunk = vec![b'x'; 4 << 10];
-        if let Ok(file) = std::fs::File::create(&self.path) {
-            let mut length = 0;
-            while let Ok(n @ 1..) = std::io::Write::write(&mut &file, &chunk) {
-                length += n;
-            }
-            let _ = file.set_len(length.saturating_sub(left) as u64);
+        let chunk = vec![b'x'; 64 << 10];
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&self.path);
+        if let Ok(file) = file {
+            while (&file).write(&chunk).is_ok_and(|n| n > 0) {}
+            Self::give_back(&file, left);
         }
     }
 
-    fn remove(&self) {
-        let _ = std::fs::remove_file(&self.path);
+    /// Leaves room for whatever comes.
+    fn make_room(&self) {
+        if let Ok(file) = OpenOptions::new().append(true).open(&self.path) {
+            Self::give_back(&file, 6 << 20);
+        }
+    }
+
+    fn give_back(file: &File, bytes: usize) {
+        if let Ok(there) = file.metadata() {
+            let _ = file.set_len(there.len().saturating_sub(bytes as u64));
+        }
     }
 }

@@ -207,6 +207,7 @@ impl Writing {
         entry: Entry,
         mut answer: Appended,
     ) -> Result<Option<StoreError>, StoreError> {
+        let mut last = None;
         for _ in 0..TRIES {
             match answer {
                 Appended::Written => {
@@ -222,8 +223,9 @@ impl Writing {
                         session: self.session.clone(),
                     });
                 }
-                Appended::Unknown(_) => {
+                Appended::Unknown(error) => {
                     say(&Line::Unknown(self.note(&entry)));
+                    last = Some(error);
                     if self.recovered(&entry).await? {
                         self.written(&entry);
                         return Ok(None);
@@ -232,8 +234,9 @@ impl Writing {
                 }
             }
         }
+        let last = last.map(|error| error.to_string()).unwrap_or_default();
         Err(StoreError::backend(format!(
-            "{TRIES} recoveries did not help"
+            "{TRIES} recoveries did not help; at last: {last}"
         )))
     }
 
