@@ -1,7 +1,7 @@
 //! An example of a store of one's own: sessions in one file of redb, an embedded database, for one process. It is complete, and as
 //! small as that can honestly be.
 //!
-//! `tests/laws.rs` proves it with one line. The comments here say which law of the contract asked for what; the rest of the
+//! `tests/laws.rs` proves it with one line, and `tests/power.rs` over a disk that loses its power. The comments here say which law of the contract asked for what; the rest of the
 //! store is what anyone would write. What this store does not claim, its capabilities say, and the suite reports it so: other
 //! processes can't open it.
 
@@ -24,7 +24,7 @@ use futures_util::{
     future::BoxFuture,
     stream::{self, BoxStream},
 };
-use redb::{Builder, Database, backends::FileBackend};
+use redb::{Builder, Database, StorageBackend, backends::FileBackend};
 use tokio::sync::{Mutex as Queue, OwnedMutexGuard};
 use writer::Writer;
 
@@ -54,13 +54,32 @@ impl RedbStore {
         let path = path.as_ref().to_owned();
         // S4: what people said is for its owner's eyes.
         let file = private_file(&path).map_err(|e| StoreError::from_io("open", &path, e))?;
-        let db = FileBackend::new(file).and_then(|file| Builder::new().create_with_backend(file));
+        let file = FileBackend::new(file).map_err(|error| rows::backend(&path, error))?;
+        Self::open_on(file, path)
+    }
+
+    /// Opens the store on a backend of redb's: how a test gives it a disk that loses its power. `path` is what errors name.
+    ///
+    /// # Errors
+    /// What redb says.
+    pub fn open_on(
+        backend: impl StorageBackend,
+        path: impl Into<PathBuf>,
+    ) -> Result<Self, StoreError> {
+        let path = path.into();
+        let db = Builder::new().create_with_backend(backend);
         let db = db.map_err(|error| rows::backend(&path, error))?;
         Ok(Self {
             db: Arc::new(db),
             path,
             queues: Arc::default(),
         })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Copies the whole store into another file, while no write is under way.
