@@ -53,6 +53,7 @@ macro_rules! __each_store_law {
             s1_a_place_beyond_the_end_gives_nothing
             s1_long_and_odd_texts_come_back
             s1_an_entry_sent_again_after_a_reopen_is_written_once
+            s1_many_sessions_are_written_at_once
             s1_what_was_written_survives_a_loss_of_power
             s1_a_last_entry_survives_a_loss_of_power
             s1_a_created_session_survives_a_loss_of_power
@@ -108,12 +109,15 @@ macro_rules! __each_store_law {
             s7_of_two_who_create_one_id_one_is_refused
             s7_a_delete_waits_for_another_process_and_may_be_given_up
             s7_who_waited_for_a_deleted_session_is_told
+            s7_a_session_made_anew_by_another_process_is_the_new_one
+            s7_c29_many_at_work_in_two_processes_meet_no_busy_store
             s7_a_missing_session_is_named
             s7_a_taken_id_changes_nothing
             s7_what_is_no_journal_is_not_created
             s7_delete_is_refused_while_held_or_waited_for
             s7_a_deleted_session_is_gone_and_can_be_made_anew
             s7_errors_name_the_session_and_say_what_to_do
+            s7_a_reading_of_a_session_that_is_deleted_ends
             s8_odd_ids_come_back_from_a_reopened_store
             s8_a_reopened_store_reads_the_same
             s8_the_transcript_is_that_of_the_script

@@ -237,3 +237,60 @@ pub(in crate::store) async fn s7_who_waited_for_a_deleted_session_is_told(lab: L
     drop(third.hold(&session, Seq::ZERO).await);
     Ok(())
 }
+
+pub(in crate::store) async fn s7_a_session_made_anew_by_another_process_is_the_new_one(
+    lab: Lab,
+) -> Outcome {
+    let session = lab.session("s7").await;
+    let other = lab.another_process().await?;
+    // Looked at in every way, so that whatever may be remembered of it is.
+    let (mut writer, _) = lab.hold(&session, Seq(1)).await;
+    write(&mut writer, accepted(1, 1)).await;
+    write(&mut writer, completed(2, 1)).await;
+    drop(writer);
+    assert_eq!(lab.entries(&session).await.len(), 3);
+    assert_eq!(lab.summary(&session).await.turns, 1);
+
+    other.store.delete(&session).await.expect("nobody holds it");
+    let anew = vec![created(), accepted(1, 7), accepted(2, 8)];
+    other.session_of("s7", anew.clone()).await;
+    for lab in [&lab, &other] {
+        assert_eq!(lab.entries_from(&session, Seq(2)).await, anew[2..]);
+        assert_eq!(lab.entries(&session).await, anew);
+        assert_eq!(lab.summary(&session).await.turns, 2);
+    }
+    let (mut writer, since) = lab.hold(&session, Seq(1)).await;
+    assert_eq!(since, anew[1..]);
+    write(&mut writer, completed(3, 7)).await;
+    drop(writer);
+    assert_eq!(
+        other.entries_from(&session, Seq(3)).await,
+        [completed(3, 7)]
+    );
+    Ok(())
+}
+
+pub(in crate::store) async fn s7_c29_many_at_work_in_two_processes_meet_no_busy_store(
+    lab: Lab,
+) -> Outcome {
+    let other = lab.another_process().await?;
+    let work = (0..16_u64).map(|n| {
+        let lab = if n % 2 == 0 { &lab } else { &other };
+        let name = format!("s7-{n}");
+        async move {
+            let session = lab.session(&name).await;
+            for seq in 1..=6 {
+                let (mut writer, _) = lab.hold(&session, Seq(seq)).await;
+                write(&mut writer, accepted(seq, seq)).await;
+            }
+            lab.list(10).await;
+            assert_eq!(lab.entries(&session).await.len(), 7);
+            if n % 4 == 3 {
+                lab.store.delete(&session).await.expect("nobody holds it");
+            }
+        }
+    });
+    join_all(work).await;
+    assert_eq!(lab.list(10).await.len(), 12);
+    Ok(())
+}

@@ -1,6 +1,6 @@
 //! S7: sessions that are missing, taken, busy or deleted.
 
-use chat_core::{Appended, Entry, Seq, StoreError};
+use chat_core::{Appended, Entry, JournalPart, Seq, StoreError};
 use futures_util::StreamExt as _;
 
 use crate::store::{
@@ -184,5 +184,30 @@ pub(in crate::store) async fn s7_errors_name_the_session_and_say_what_to_do(lab:
             "{kind}: the message names no session: {error}"
         );
     }
+    Ok(())
+}
+
+pub(in crate::store) async fn s7_a_reading_of_a_session_that_is_deleted_ends(lab: Lab) -> Outcome {
+    let turns = (1..=700).map(|seq| accepted(seq, seq));
+    let entries: Vec<Entry> = [created()].into_iter().chain(turns).collect();
+    let session = lab.session_of("s7", entries.clone()).await;
+    let mut parts = lab.store.read(&session, Seq::ZERO);
+    let mut read = match parts.next().await {
+        Some(Ok(JournalPart::Entries(first))) => first,
+        other => panic!("a sound journal begins with entries: {other:?}"),
+    };
+    lab.store.delete(&session).await.expect("nobody holds it");
+    lab.session("s7").await;
+    // It goes on to its end or says that it can't; it never goes on with those of another.
+    let mut failed = false;
+    while let Some(part) = parts.next().await {
+        assert!(!failed, "an error ends the stream");
+        match part {
+            Ok(JournalPart::Entries(more)) => read.extend(more),
+            Ok(JournalPart::Torn(torn)) => panic!("nothing was torn: {torn:?}"),
+            Err(_) => failed = true,
+        }
+    }
+    assert!(entries.starts_with(&read), "those of another session");
     Ok(())
 }

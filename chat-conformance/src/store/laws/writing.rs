@@ -2,9 +2,13 @@
 
 use chat_core::{Appended, Entry, EntryBody, EntryId, Seq, Timestamp};
 
+use futures_util::future::join_all;
+
 use crate::store::{
     Outcome,
-    entries::{accepted, accepted_body, completed, created, entry, script, waits, write},
+    entries::{
+        accepted, accepted_body, completed, created, entry, script, session_id, waits, write,
+    },
     lab::Lab,
 };
 
@@ -216,5 +220,30 @@ pub(in crate::store) async fn s1_an_entry_sent_again_after_a_reopen_is_written_o
         again.entries(&session).await,
         [created(), accepted(1, 1), completed(2, 1), accepted(3, 2)]
     );
+    Ok(())
+}
+
+pub(in crate::store) async fn s1_many_sessions_are_written_at_once(lab: Lab) -> Outcome {
+    let names: Vec<String> = (0..24).map(|n| format!("s1-{n}")).collect();
+    let work = names.iter().zip(1..).map(|(name, turn)| {
+        let lab = &lab;
+        async move {
+            let session = lab.session(name).await;
+            let (mut writer, _) = lab.hold(&session, Seq(1)).await;
+            for seq in 1..=6 {
+                write(&mut writer, accepted(seq, turn)).await;
+            }
+            // One that is refused or sent again is its own matter, whoever is written with it.
+            let answer = writer.append(accepted(9, turn)).await;
+            assert!(matches!(answer, Appended::NotWritten(_)), "{answer:?}");
+            write(&mut writer, accepted(6, turn)).await;
+        }
+    });
+    join_all(work).await;
+    for (name, turn) in names.iter().zip(1..) {
+        let session = session_id(name);
+        let entries: Vec<Entry> = (1..=6).map(|seq| accepted(seq, turn)).collect();
+        assert_eq!(lab.entries_from(&session, Seq(1)).await, entries, "{name}");
+    }
     Ok(())
 }
