@@ -89,10 +89,10 @@ pub(crate) fn kill_for(scene: &mut Scene<'_>, lab: &Lab, wait: Duration) -> Outc
         // On a machine that has much else to do, fewer of them are waited for.
         let due = before + (started.elapsed() * A_SECOND).as_secs() as usize;
         let longest = if scene.deaths.killed < due { 10 } else { 80 };
-        scene.hear(left.min(Duration::from_millis(longest)), acknowledged)?;
-        scene.hear(Duration::from_micros(pause), u64::MAX / 2)?;
+        scene.hear(left.min(Duration::from_millis(longest)), Some(acknowledged))?;
+        scene.hear(Duration::from_micros(pause), None)?;
         scene.kill_one();
-        scene.hear(Duration::from_millis(200), u64::MAX / 2)?;
+        scene.hear(Duration::from_millis(200), None)?;
     }
     scene.kill_all()
 }

@@ -53,9 +53,13 @@ pub(crate) fn run(lab: &Lab, backend: Backend) -> Outcome {
     ensure(lost + unopened > 0, || {
         format!("Durability::Os lost nothing of {weak} in {tries} losses: the test can't tell")
     })?;
+    let answered_late = if late > 0 {
+        format!(" ({late} more were answered while the power went, {late_lost} of them are gone)")
+    } else {
+        String::new()
+    };
     Ok(format!(
-        "{rounds} losses: Full lost 0 of {acknowledged} acknowledged ({late} more were answered while the power went, {late_lost} of them \
-         are gone); {tries} losses: Os lost {lost} of {weak}, and {unopened} sessions don't open: the test can tell"
+        "{rounds} losses: Full lost 0 of {acknowledged} acknowledged{answered_late}; {tries} losses: Os lost {lost} of {weak}, and {unopened} sessions don't open: the test can tell"
     ))
 }
 
@@ -126,7 +130,7 @@ impl Disk {
         scene.fill(|_| durability)?;
         let time = lab.time(Duration::from_millis(scene.rng.u64(700..2_000)));
         while let Some(left) = time.left() {
-            scene.hear(left, u64::MAX / 2)?;
+            scene.hear(left, None)?;
         }
         ensure(scene.failures.is_empty(), || scene.failures.join("; "))?;
         let switch = Switch::of(&self.mount_point()).map_err(Unproved::Failed)?;
@@ -137,7 +141,7 @@ impl Disk {
         // They go on for a moment, on a disk that is dead.
         let time = lab.time(Duration::from_millis(100));
         while let Some(left) = time.left() {
-            scene.hear(left, u64::MAX / 2)?;
+            scene.hear(left, None)?;
         }
         scene.kill_all()?;
         scene.ledger.power_is_back();

@@ -177,14 +177,15 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Hears them for so long, or until someone ends, or something was acknowledged so many times.
-    pub(crate) fn hear(&mut self, wait: Duration, acknowledged: u64) -> Outcome<()> {
+    /// Hears them for so long, or until someone ends, or so many entries more are acknowledged.
+    pub(crate) fn hear(&mut self, wait: Duration, acknowledged: Option<u64>) -> Outcome<()> {
         let time = self.lab.time(wait);
-        let enough = self.ledger.acknowledged + acknowledged;
+        let enough = acknowledged.map(|more| self.ledger.acknowledged + more);
         while let Some(left) = time.left() {
             match self.crew.hear(left)? {
                 Some((id, heard)) => {
-                    if self.heard(id, heard) || self.ledger.acknowledged >= enough {
+                    let ended = self.heard(id, heard);
+                    if ended || enough.is_some_and(|enough| self.ledger.acknowledged >= enough) {
                         return Ok(());
                     }
                 }
