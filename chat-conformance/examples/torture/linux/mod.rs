@@ -3,6 +3,7 @@
 
 mod backend;
 mod crew;
+mod disk;
 mod entries;
 mod failed_sync;
 mod fairness;
