@@ -63,6 +63,13 @@ impl Sessions {
         (queue.lock_owned().await, interest)
     }
 
+    /// The front of a queue that is empty, for tests that drive what blocks themselves.
+    #[cfg(test)]
+    pub(crate) fn front(&self, session: &SessionId) -> Option<(Front, Interest)> {
+        let Session { queue, interest } = self.known(session, Session::clone);
+        Some((queue.try_lock_owned().ok()?, interest))
+    }
+
     /// Waits for the front of a queue that nobody of this store wants; `None` where someone does.
     pub(crate) async fn queue_unwanted(&self, session: &SessionId) -> Option<Front> {
         let queue = self.known(session, |known| {
@@ -106,9 +113,27 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
+    /// The hold on a session that nobody ever held; `None` where someone has, or is about to.
+    pub(crate) fn first(paths: &Paths) -> Result<Option<Self>, StoreError> {
+        let path = paths.lock();
+        let io = |error| StoreError::from_io("lock", &path, error);
+        let lock = match paths.folder.files.create(&path, Existing::Refuse) {
+            Ok(lock) => lock,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+            Err(error) => return Err(io(error)),
+        };
+        match lock.try_lock() {
+            Ok(()) => Ok(Some(Self { lock })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(io(error)),
+        }
+    }
+
     /// Whether the locked file is still the one at its path; where it is not, someone else may hold the session.
-    pub(crate) fn is_ours(&self, paths: &Paths) -> bool {
-        is_at(&*paths.folder.files, &*self.lock, &paths.lock()).unwrap_or(false)
+    pub(crate) fn is_ours(&self, paths: &Paths) -> Result<bool, StoreError> {
+        let path = paths.lock();
+        is_at(&*paths.folder.files, &*self.lock, &path)
+            .map_err(|error| StoreError::from_io("look at", path, error))
     }
 
     /// Removes the lock files of a session that is gone. Who waits for them finds that out, and looks again.
@@ -128,12 +153,7 @@ pub(crate) async fn acquire<T: Send + 'static>(
     front: Front,
     then: impl FnOnce(Option<Hold>, Front) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
-    let mut waiting = Waiting {
-        paths,
-        front,
-        then,
-        turnstile: None,
-    };
+    let mut waiting = Waiting::new(paths, front, then);
     let mut backoff = Backoff::new();
     loop {
         let had_turn = waiting.turnstile.is_some();
@@ -150,7 +170,7 @@ pub(crate) async fn acquire<T: Send + 'static>(
 }
 
 /// One waiter, between two attempts.
-struct Waiting<F> {
+pub(crate) struct Waiting<F> {
     paths: Paths,
     front: Front,
     then: F,
@@ -158,13 +178,23 @@ struct Waiting<F> {
     turnstile: Option<Box<dyn File>>,
 }
 
-enum Attempt<T, F> {
+pub(crate) enum Attempt<T, F> {
     Done(T),
+    /// Another has the hold, or is next.
     Again(Waiting<F>),
 }
 
 impl<F> Waiting<F> {
-    fn attempt<T>(mut self) -> Result<Attempt<T, F>, StoreError>
+    pub(crate) fn new(paths: Paths, front: Front, then: F) -> Self {
+        Self {
+            paths,
+            front,
+            then,
+            turnstile: None,
+        }
+    }
+
+    pub(crate) fn attempt<T>(mut self) -> Result<Attempt<T, F>, StoreError>
     where
         F: FnOnce(Option<Hold>, Front) -> Result<T, StoreError>,
     {
@@ -214,7 +244,10 @@ pub(crate) fn is_held(paths: &Paths) -> Result<bool, StoreError> {
 }
 
 /// Locks the file at a path, created where it is not there; `None` where another has it.
-fn try_lock(files: &dyn FileSystem, path: &Path) -> Result<Option<Box<dyn File>>, StoreError> {
+pub(crate) fn try_lock(
+    files: &dyn FileSystem,
+    path: &Path,
+) -> Result<Option<Box<dyn File>>, StoreError> {
     // A file is replaced only when its session is deleted and created anew: twice in one moment is not seen.
     for _ in 0..8 {
         let file = files.create_plain(path, Existing::Open)?;

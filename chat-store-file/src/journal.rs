@@ -2,20 +2,19 @@
 //! it asks who holds the journal: whoever calls does.
 
 use std::{
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
 use chat_core::{Appended, Durability, Entry, Place, Seq, SessionId, StoreError, TornTail};
 
 use crate::{
-    hold::Hold,
     line::{MAX_LINE, seal},
     lines::{At, Span},
     name::Paths,
     scan::{Position, Scan, Step},
     system::{Access, Existing, File, Folder},
-    tail::{Tail, read_span},
+    tail::Tail,
 };
 
 /// A journal's file, open for writing.
@@ -94,7 +93,10 @@ impl Journal {
         }
         let tail = tail.expect("a scan that ends well has seen an entry, or began behind one");
         if known.is_none_or(|known| known.last.end < tail.last.end) {
-            self.make_sure(tail.last)?;
+            self.make_sure(&tail)?;
+        }
+        if known.is_none() {
+            self.make_sure_of_name()?;
         }
         Ok(Caught {
             tail,
@@ -160,23 +162,28 @@ impl Journal {
 
     /// Writes the last entry again, in place and as it is. After a failed sync the page cache may show what the disk does not
     /// have, and a second sync would have nothing to write: only a new write counts.
-    fn make_sure(&self, last: Span) -> Result<(), StoreError> {
+    fn make_sure(&self, tail: &Tail) -> Result<(), StoreError> {
         if self.durability != Durability::Full {
             return Ok(());
         }
         let again = || -> io::Result<()> {
-            let line = read_span(&*self.file, last)?;
-            let mut written = 0;
-            while written < line.len() {
-                let offset = last.start + written as u64;
-                match self.file.write_at(&line[written..], offset)? {
-                    0 => return Err(io::ErrorKind::WriteZero.into()),
-                    n => written += n,
-                }
-            }
+            // Looked at again as it is read again: the cache may have let go of it in between, and the disk not have it.
+            let Some(line) = tail.last_line(&*self.file)? else {
+                return Err(io::Error::other("its last entry was there a moment ago"));
+            };
+            let written = self.write_line(&line, tail.last.start);
+            written.map_err(|(_, error)| error)?;
             self.file.sync_data()
         };
         again().map_err(|error| self.io("make sure of the last entry of", error))
+    }
+
+    /// Whoever created the journal may have been killed before its name was durable.
+    fn make_sure_of_name(&self) -> Result<(), StoreError> {
+        match self.durability {
+            Durability::Full => sync_folder(&self.paths.folder),
+            Durability::Os | Durability::Memory => Ok(()),
+        }
     }
 
     /// Writes an entry behind the last one. The tail moves only with `Written`.
@@ -219,7 +226,8 @@ impl Journal {
         Appended::Written
     }
 
-    /// One write of the whole line; what a short write left over is tried once more, to be told why.
+    /// One write of the whole line; what a short write left over is tried once more, to be told why. Not before the beginning is
+    /// durable: a line whose end alone survives would be taken for damage.
     fn write_line(&self, line: &[u8], offset: u64) -> Result<(), (usize, io::Error)> {
         let mut written = 0;
         while written < line.len() {
@@ -228,7 +236,12 @@ impl Journal {
                 .write_at(&line[written..], offset + written as u64)
             {
                 Ok(0) => return Err((written, io::ErrorKind::WriteZero.into())),
-                Ok(n) => written += n,
+                Ok(n) => {
+                    written += n;
+                    if written < line.len() && self.durability == Durability::Full {
+                        self.file.sync_data().map_err(|error| (written, error))?;
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err((written, error)),
             }
@@ -301,94 +314,10 @@ impl Journal {
     }
 }
 
-/// Creates a journal: all of its first entries, durable, or nothing (law S7). Whoever looks sees it whole or not at all.
-pub(crate) fn create(
-    session: &SessionId,
-    paths: &Paths,
-    durability: Durability,
-    entries: &[Entry],
-) -> Result<(), StoreError> {
-    let path = paths.journal();
-    let files = &paths.folder.files;
-    let misuse = |what: std::sync::Arc<str>| StoreError::Misuse {
-        session: session.clone(),
-        what,
-    };
-    let taken = || StoreError::Taken {
-        session: session.clone(),
-    };
-    let io = |error| StoreError::from_io("create", &path, error);
-    let mut expected = Seq::ZERO;
-    for entry in entries {
-        crate::scan::check_place(entry, expected).map_err(misuse)?;
-        expected = expected.next();
-    }
-    if entries.is_empty() {
-        return Err(misuse("a journal begins with session.created".into()));
-    }
-    if files.id_at(&path).map_err(io)?.is_some() {
-        return Err(taken());
-    }
-    let temporary = paths.temporary();
-    let write = || -> Result<(), StoreError> {
-        let file = files.create_plain(&temporary, Existing::Refuse)?;
-        let mut writer = io::BufWriter::with_capacity(64 << 10, At::new(&*file, 0));
-        for entry in entries {
-            let line = seal(entry);
-            if line.len() > MAX_LINE {
-                return Err(misuse(
-                    format!(
-                        "an entry of {} bytes is too long, the limit is {MAX_LINE}",
-                        line.len()
-                    )
-                    .into(),
-                ));
-            }
-            writer.write_all(&line).map_err(io)?;
-        }
-        writer.flush().map_err(io)?;
-        drop(writer);
-        if durability == Durability::Full {
-            file.sync_all().map_err(io)?;
-        }
-        // A link, since it refuses a taken name where a rename replaces it.
-        files
-            .link(&temporary, &path)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => taken(),
-                _ => io(error),
-            })
-    };
-    let written = write();
-    // Its own name has served, whatever came of it; one that can't be removed is listed by nobody.
-    let _ = files.remove(&temporary);
-    written?;
-    if durability == Durability::Full {
-        let folder = &paths.folder.path;
-        files
-            .sync_folder(folder)
-            .map_err(|error| StoreError::from_io("sync", folder, error))?;
-    }
-    Ok(())
-}
-
-/// Removes a session's files, for the holder. Torn tails go first, since they hold what was said too: killed in between, the
-/// session is still there and can be deleted again. The lock files go last.
-pub(crate) fn remove(paths: &Paths, hold: &Hold) -> Result<(), StoreError> {
-    let Folder {
-        files,
-        path: folder,
-    } = &paths.folder;
-    let io = |error| StoreError::from_io("delete from", folder, error);
-    for name in files.names(folder).map_err(io)? {
-        let name = name.map_err(io)?;
-        if name.to_str().is_some_and(|name| paths.is_torn(name)) {
-            files.remove_if_there(&folder.join(name)).map_err(io)?;
-        }
-    }
-    files.remove_if_there(&paths.journal()).map_err(io)?;
-    files.sync_folder(folder).map_err(io)?;
-    hold.remove_files(paths).map_err(io)
+/// Makes durable which names a folder has.
+pub(crate) fn sync_folder(folder: &Folder) -> Result<(), StoreError> {
+    let synced = folder.files.sync_folder(&folder.path);
+    synced.map_err(|error| StoreError::from_io("sync", &folder.path, error))
 }
 
 #[cfg(test)]

@@ -74,6 +74,8 @@
 //! use a store that is made for many hosts.
 
 mod blocking;
+mod create;
+mod delete;
 mod hold;
 mod journal;
 mod line;
@@ -83,6 +85,8 @@ mod name;
 mod reading;
 mod salvage;
 mod scan;
+#[cfg(test)]
+mod sim;
 mod store;
 mod system;
 mod tail;

@@ -23,7 +23,7 @@ pub(crate) fn seal(entry: &Entry) -> Vec<u8> {
 
 /// In JSON a raw line break can only stand between tokens, where a space means the same.
 fn one_line(text: &str) -> Cow<'_, str> {
-    if text.contains(['\n', '\r']) {
+    if text.bytes().any(|b| matches!(b, b'\n' | b'\r')) {
         text.replace(['\n', '\r'], " ").into()
     } else {
         text.into()

@@ -45,12 +45,18 @@ impl Paths {
 
     /// A journal that is being created: nothing that a list shows.
     pub(crate) fn temporary(&self) -> PathBuf {
-        self.with(&format!(".tmp-{:016x}", fastrand::u64(..)))
+        self.with(&format!("{TEMPORARY}{:016x}", fastrand::u64(..)))
     }
 
     /// Where a torn tail is put. The same tail gets the same name, so that setting it aside twice leaves one file.
     pub(crate) fn torn(&self, offset: u64, crc: u32) -> PathBuf {
         self.with(&format!("{TORN}{offset}-{crc:08x}"))
+    }
+
+    /// Whether a file name is that of a journal of this session that is being created.
+    pub(crate) fn is_temporary(&self, name: &str) -> bool {
+        name.strip_prefix(&self.stem)
+            .is_some_and(is_temporary_suffix)
     }
 
     /// Whether a file name is that of a torn tail of this session.
@@ -74,6 +80,21 @@ impl Paths {
 }
 
 const TORN: &str = ".torn-";
+const TEMPORARY: &str = ".tmp-";
+
+/// Whether a file name is that of a journal of some session that is being created.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    name.rfind(TEMPORARY).is_some_and(|at| {
+        let suffix = &name[at..];
+        is_temporary_suffix(suffix) && session_of(name, suffix).is_some()
+    })
+}
+
+fn is_temporary_suffix(suffix: &str) -> bool {
+    suffix
+        .strip_prefix(TEMPORARY)
+        .is_some_and(|random| random.len() == 16 && random.bytes().all(|b| b.is_ascii_hexdigit()))
+}
 
 /// Plain ids stand as they are, so that a person finds them; all others are `=` and the base32hex of their bytes, since file
 /// systems that fold case or normalize Unicode would take two of them for one.

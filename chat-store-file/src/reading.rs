@@ -36,10 +36,8 @@ pub(crate) struct Request {
 pub(crate) fn stream(request: Request) -> BoxStream<'static, Result<JournalPart, StoreError>> {
     stream::unfold(State::Asked(request), |state| async move {
         let next = match state {
-            State::Asked(request) => blocking(move || request.open()?.batch()).await,
-            State::Open(reading) => blocking(move || reading.batch()).await,
-            State::Failed(error) => Err(error),
             State::Over => return None,
+            going_on => blocking(move || going_on.batch()).await,
         };
         match next {
             Ok((part, state)) => part.map(|part| (Ok(part), state)),
@@ -49,7 +47,8 @@ pub(crate) fn stream(request: Request) -> BoxStream<'static, Result<JournalPart,
     .boxed()
 }
 
-enum State {
+/// Where reading is, between two batches.
+pub(crate) enum State {
     Asked(Request),
     Open(Box<Reading>),
     Failed(StoreError),
@@ -58,6 +57,17 @@ enum State {
 
 /// The next part, where there is one, and where reading goes on.
 type Next = (Option<JournalPart>, State);
+
+impl State {
+    pub(crate) fn batch(self) -> Result<Next, StoreError> {
+        match self {
+            Self::Asked(request) => request.open()?.batch(),
+            Self::Open(reading) => reading.batch(),
+            Self::Failed(error) => Err(error),
+            Self::Over => Ok((None, Self::Over)),
+        }
+    }
+}
 
 impl Request {
     fn open(self) -> Result<Box<Reading>, StoreError> {
@@ -97,7 +107,7 @@ fn scan(
     Scan::new(file.clone(), session, paths.journal(), from)
 }
 
-struct Reading {
+pub(crate) struct Reading {
     session: SessionId,
     paths: Paths,
     from: Seq,

@@ -4,12 +4,15 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use chat_core::{
-    Acquired, Capabilities, Durability, Entry, HoldRelease, JournalPart, ListRequest, Salvaged,
-    Seq, SessionId, SessionPage, Store, StoreError,
+    Acquired, Capabilities, Durability, Entry, HoldRelease, JournalPart, ListRequest, Recovered,
+    Salvaged, Seq, SessionId, SessionPage, Store, StoreError,
 };
 use futures_util::{
     future::BoxFuture,
@@ -18,8 +21,8 @@ use futures_util::{
 
 use crate::{
     blocking::blocking,
+    create, delete,
     hold::{self, Hold, Sessions},
-    journal::{self, Caught, Journal},
     list,
     name::Paths,
     reading, salvage,
@@ -54,6 +57,8 @@ struct Inner {
     folder: Folder,
     durability: Durability,
     sessions: Sessions,
+    /// Whether what killed processes left was looked for.
+    is_clean: AtomicBool,
 }
 
 /// How a [`FileStore`] is to be opened.
@@ -123,6 +128,7 @@ impl FileStoreOptions {
                 folder: Folder { files, path },
                 durability,
                 sessions: Sessions::default(),
+                is_clean: AtomicBool::new(false),
             }),
         })
     }
@@ -187,10 +193,16 @@ impl Store for FileStore {
         session: &SessionId,
         entries: Vec<Entry>,
     ) -> BoxFuture<'static, Result<(), StoreError>> {
-        let (session, paths, durability) =
-            (session.clone(), self.paths(session), self.inner.durability);
+        let (session, paths, inner) = (session.clone(), self.paths(session), self.inner.clone());
+        let durability = inner.durability;
         Box::pin(blocking(move || {
-            journal::create(&session, &paths, durability, &entries)
+            create::create(&session, &paths, durability, &entries)?;
+            // Here and nowhere else: a store that only reads changes nothing.
+            if !inner.is_clean.swap(true, Ordering::Relaxed) {
+                // What is left is in nobody's way, and the session is there.
+                let _ = create::clean_up(&inner.folder);
+            }
+            Ok(())
         }))
     }
 
@@ -224,32 +236,14 @@ impl Store for FileStore {
             let (front, interest) = inner.sessions.queue(&session).await;
             let durability = inner.durability;
             let open = {
-                let (session, paths) = (session.clone(), paths.clone());
+                let paths = paths.clone();
+                let session = session.clone();
                 move |hold: Option<Hold>, front: hold::Front| {
-                    let missing = || StoreError::Missing {
-                        session: session.clone(),
-                    };
-                    let hold = hold.ok_or_else(missing)?;
-                    let journal =
-                        Journal::open(&session, &paths, durability)?.ok_or_else(missing)?;
-                    let Caught {
-                        tail,
-                        entries,
-                        torn,
-                    } = journal.catch_up(front.as_ref(), from)?;
-                    let held = Held {
-                        journal,
-                        hold,
-                        tail,
-                        front,
-                        paths,
-                        session,
-                    };
-                    Ok((held, entries, torn))
+                    Held::open(session, paths, durability, hold, front, from)
                 }
             };
             match hold::acquire(paths, front, open).await {
-                Ok((held, entries, torn)) => {
+                Ok((held, Recovered { entries, torn })) => {
                     let writer = Box::new(FileWriter::new(held, interest));
                     Ok(Acquired {
                         writer,
@@ -280,9 +274,8 @@ impl Store for FileStore {
             let remove = {
                 let (session, paths) = (session.clone(), paths.clone());
                 move |hold: Option<Hold>, mut front: hold::Front| {
-                    let hold = hold.ok_or(StoreError::Missing { session })?;
                     *front = None;
-                    journal::remove(&paths, &hold)
+                    delete::delete(&session, &paths, hold)
                 }
             };
             let removed = hold::acquire(paths, front, remove).await;

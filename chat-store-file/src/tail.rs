@@ -51,20 +51,24 @@ impl Tail {
 
     /// Whether a file is still the journal's and its last entry still there.
     pub(crate) fn is_there(&self, file: &(dyn File + 'static)) -> bool {
-        let look = || -> io::Result<bool> {
-            let found = file.metadata()?;
-            if found.id != self.file || found.len < self.last.end {
-                return Ok(false);
-            }
-            let line = read_span(file, self.last)?;
-            Ok(line.strip_suffix(b"\n").is_some_and(|line| {
-                unseal(line).is_ok_and(|entry| {
-                    entry.seq().next() == self.next && *entry.id() == self.last_id
-                })
-            }))
-        };
         // What can't be read here is read from the start, where the error is told properly.
-        look().unwrap_or(false)
+        matches!(self.last_line(file), Ok(Some(_)))
+    }
+
+    /// The last entry's line, newline included, as it is in a file now; `None` where it is not there.
+    pub(crate) fn last_line(&self, file: &(dyn File + 'static)) -> io::Result<Option<Vec<u8>>> {
+        let found = file.metadata()?;
+        if found.id != self.file || found.len < self.last.end {
+            return Ok(None);
+        }
+        let len = usize::try_from(self.last.len()).map_err(io::Error::other)?;
+        let mut bytes = vec![0; len];
+        At::new(file, self.last.start).read_exact(&mut bytes)?;
+        let is_there = bytes.strip_suffix(b"\n").is_some_and(|line| {
+            unseal(line)
+                .is_ok_and(|entry| entry.seq().next() == self.next && *entry.id() == self.last_id)
+        });
+        Ok(is_there.then_some(bytes))
     }
 
     /// Where to begin reading the entries from a place on; nothing behind this end is left out.
@@ -86,12 +90,4 @@ impl Tail {
             None => Position::START,
         }
     }
-}
-
-pub(crate) fn read_span(file: &(dyn File + 'static), span: Span) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    At::new(file, span.start)
-        .take(span.len())
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use chat_core::{Appended, Entry, JournalWriter, Recovered, Seq, SessionId, StoreError};
+use chat_core::{
+    Appended, Durability, Entry, JournalWriter, Recovered, Seq, SessionId, StoreError,
+};
 use futures_util::future::BoxFuture;
 use tokio::{sync::Mutex, task::spawn_blocking};
 
@@ -16,13 +18,14 @@ use crate::{
 };
 
 /// What a holder has. The fields are dropped in this order: the lock is free before this store's next in line looks at it.
+#[derive(Debug)]
 pub(crate) struct Held {
-    pub(crate) journal: Journal,
-    pub(crate) hold: Hold,
-    pub(crate) tail: Tail,
-    pub(crate) front: Front,
-    pub(crate) paths: Paths,
-    pub(crate) session: SessionId,
+    journal: Journal,
+    hold: Hold,
+    tail: Tail,
+    front: Front,
+    paths: Paths,
+    session: SessionId,
 }
 
 impl Drop for Held {
@@ -33,15 +36,49 @@ impl Drop for Held {
 }
 
 impl Held {
-    fn append(&mut self, entry: &Entry) -> Appended {
-        if !self.hold.is_ours(&self.paths) {
-            return Appended::Fenced;
-        }
-        self.journal.append(&mut self.tail, entry)
+    /// Opens the journal of a session whose hold was taken, and catches up with it.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] without a hold or a journal.
+    pub(crate) fn open(
+        session: SessionId,
+        paths: Paths,
+        durability: Durability,
+        hold: Option<Hold>,
+        front: Front,
+        from: Seq,
+    ) -> Result<(Self, Recovered), StoreError> {
+        let missing = || StoreError::Missing {
+            session: session.clone(),
+        };
+        let hold = hold.ok_or_else(missing)?;
+        let journal = Journal::open(&session, &paths, durability)?.ok_or_else(missing)?;
+        let Caught {
+            tail,
+            entries,
+            torn,
+        } = journal.catch_up(front.as_ref(), from)?;
+        let held = Self {
+            journal,
+            hold,
+            tail,
+            front,
+            paths,
+            session,
+        };
+        Ok((held, Recovered { entries, torn }))
     }
 
-    fn recover(&mut self, from: Seq) -> Result<Recovered, StoreError> {
-        if !self.hold.is_ours(&self.paths) {
+    pub(crate) fn append(&mut self, entry: &Entry) -> Appended {
+        match self.hold.is_ours(&self.paths) {
+            Ok(true) => self.journal.append(&mut self.tail, entry),
+            Ok(false) => Appended::Fenced,
+            Err(error) => Appended::NotWritten(error),
+        }
+    }
+
+    pub(crate) fn recover(&mut self, from: Seq) -> Result<Recovered, StoreError> {
+        if !self.hold.is_ours(&self.paths)? {
             return Err(StoreError::HoldLost {
                 session: self.session.clone(),
             });

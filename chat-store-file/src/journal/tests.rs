@@ -1,13 +1,16 @@
 //! What no real disk can be asked for: failed syncs, short writes, and being killed in the middle of a recovery.
 
-use std::sync::Arc;
+use std::{io::Write as _, sync::Arc};
 
 use chat_core::{EntryBody, EntryId, Timestamp};
 
 use super::*;
-use crate::system::{
-    Disk,
-    watched::{Change, Watched},
+use crate::{
+    create::create,
+    system::{
+        Disk,
+        watched::{Change, Watched},
+    },
 };
 
 struct Bench {

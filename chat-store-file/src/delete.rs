@@ -1,0 +1,40 @@
+//! Deleting a session's files, for its holder. It decides nothing about who may.
+
+use chat_core::{SessionId, StoreError};
+
+use crate::{create::remove_left, hold::Hold, journal::sync_folder, name::Paths, system::Folder};
+
+/// Deletes a session. Torn tails go first, since they hold what was said too: killed in between, the session is still there and
+/// can be deleted again. The lock files go last.
+///
+/// # Errors
+/// [`StoreError::Missing`] without a hold. That, too, is durable: a delete that failed half-way is done again and ends so.
+pub(crate) fn delete(
+    session: &SessionId,
+    paths: &Paths,
+    hold: Option<Hold>,
+) -> Result<(), StoreError> {
+    let Some(hold) = hold else {
+        sync_folder(&paths.folder)?;
+        return Err(StoreError::Missing {
+            session: session.clone(),
+        });
+    };
+    let Folder {
+        files,
+        path: folder,
+    } = &paths.folder;
+    let io = |error| StoreError::from_io("delete from", folder, error);
+    for name in files.names(folder).map_err(io)? {
+        let name = name.map_err(io)?;
+        let Some(name) = name.to_str() else { continue };
+        if paths.is_torn(name) {
+            files.remove_if_there(&folder.join(name)).map_err(io)?;
+        } else if paths.is_temporary(name) {
+            remove_left(&**files, &folder.join(name))?;
+        }
+    }
+    files.remove_if_there(&paths.journal()).map_err(io)?;
+    sync_folder(&paths.folder)?;
+    hold.remove_files(paths).map_err(io)
+}

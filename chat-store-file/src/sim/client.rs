@@ -1,0 +1,163 @@
+//! What one process does with a store: its blocking core, called directly, without a runtime.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use chat_core::{
+    Appended, Durability, Entry, JournalPart, Recovered, Salvaged, Seq, SessionId, StoreError,
+};
+
+use super::world::{Process, World};
+use crate::{
+    create, delete,
+    hold::{Attempt, Front, Hold, Interest, Sessions, Waiting},
+    name::Paths,
+    reading, salvage,
+    system::Folder,
+    writer::Held,
+};
+
+/// A process with a store of its own.
+pub(super) struct Client {
+    pub(super) process: Process,
+    folder: Folder,
+    durability: Durability,
+    sessions: Sessions,
+    pub(super) writers: BTreeMap<SessionId, Writer>,
+}
+
+/// A hold that the process has.
+pub(super) struct Writer {
+    held: Held,
+    _interest: Interest,
+    /// Whether only `recover` may come next.
+    pub(super) unknown: bool,
+}
+
+/// Whether the hold was there to be had.
+#[derive(Debug)]
+pub(super) enum Attempted<T> {
+    Done(T),
+    HeldElsewhere,
+}
+
+/// What reading gave before it ended.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub(super) entries: Vec<Entry>,
+    pub(super) error: Option<StoreError>,
+}
+
+impl Client {
+    pub(super) fn new(world: &World, durability: Durability) -> Self {
+        let process = world.start_process();
+        Self {
+            folder: Folder {
+                files: Arc::new(process.clone()),
+                path: World::FOLDER.into(),
+            },
+            process,
+            durability,
+            sessions: Sessions::default(),
+            writers: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn create(&self, session: &SessionId, entries: &[Entry]) -> Result<(), StoreError> {
+        create::create(session, &self.paths(session), self.durability, entries)
+    }
+
+    pub(super) fn acquire(
+        &mut self,
+        session: &SessionId,
+        from: Seq,
+    ) -> Result<Attempted<Recovered>, StoreError> {
+        let paths = self.paths(session);
+        let (id, durability) = (session.clone(), self.durability);
+        let attempted = self.attempt(session, move |hold, front| {
+            Held::open(id, paths, durability, hold, front, from)
+        })?;
+        Ok(match attempted {
+            Attempted::Done(((held, recovered), interest)) => {
+                let writer = Writer {
+                    held,
+                    _interest: interest,
+                    unknown: false,
+                };
+                self.writers.insert(session.clone(), writer);
+                Attempted::Done(recovered)
+            }
+            Attempted::HeldElsewhere => Attempted::HeldElsewhere,
+        })
+    }
+
+    pub(super) fn delete(&self, session: &SessionId) -> Result<Attempted<()>, StoreError> {
+        let paths = self.paths(session);
+        let id = session.clone();
+        let attempted = self.attempt(session, move |hold, mut front| {
+            *front = None;
+            delete::delete(&id, &paths, hold)
+        })?;
+        Ok(match attempted {
+            Attempted::Done(((), _)) => Attempted::Done(()),
+            Attempted::HeldElsewhere => Attempted::HeldElsewhere,
+        })
+    }
+
+    fn attempt<T>(
+        &self,
+        session: &SessionId,
+        then: impl FnOnce(Option<Hold>, Front) -> Result<T, StoreError>,
+    ) -> Result<Attempted<(T, Interest)>, StoreError> {
+        let (front, interest) = self.sessions.front(session).expect("not held here");
+        match Waiting::new(self.paths(session), front, then).attempt()? {
+            Attempt::Done(done) => Ok(Attempted::Done((done, interest))),
+            Attempt::Again(_) => Ok(Attempted::HeldElsewhere),
+        }
+    }
+
+    pub(super) fn read(&self, session: &SessionId, from: Seq) -> Read {
+        let mut state = reading::State::Asked(reading::Request {
+            session: session.clone(),
+            paths: self.paths(session),
+            from,
+            known: self.sessions.tail(session),
+        });
+        let mut read = Read::default();
+        loop {
+            match state.batch() {
+                Ok((Some(JournalPart::Entries(entries)), next)) => {
+                    read.entries.extend(entries);
+                    state = next;
+                }
+                Ok((Some(JournalPart::Torn(_)) | None, _)) => return read,
+                Err(error) => {
+                    read.error = Some(error);
+                    return read;
+                }
+            }
+        }
+    }
+
+    pub(super) fn salvage(&self, session: &SessionId) -> Result<Vec<Salvaged>, StoreError> {
+        salvage::salvage(session, &self.paths(session))
+    }
+
+    pub(super) fn paths(&self, session: &SessionId) -> Paths {
+        Paths::new(&self.folder, session)
+    }
+}
+
+impl Writer {
+    pub(super) fn append(&mut self, entry: &Entry) -> Appended {
+        let answer = self.held.append(entry);
+        self.unknown = matches!(answer, Appended::Unknown(_));
+        answer
+    }
+
+    pub(super) fn recover(&mut self, from: Seq) -> Result<Recovered, StoreError> {
+        self.unknown = true;
+        let recovered = self.held.recover(from)?;
+        self.unknown = false;
+        Ok(recovered)
+    }
+}
