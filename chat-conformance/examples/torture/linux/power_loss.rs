@@ -158,7 +158,6 @@ fn made_sure(disk: &Disk, lab: &Lab, backend: Backend, rng: &mut fastrand::Rng) 
             }
         }
     }
-    drop(weak);
     let full = backend.open(&task.place, Durability::Full)?;
     for session in &sessions {
         let entries = lab.block_on(full.acquire(session, Seq::ZERO))??.entries;
@@ -169,7 +168,8 @@ fn made_sure(disk: &Disk, lab: &Lab, backend: Backend, rng: &mut fastrand::Rng) 
         }
     }
     disk.switch()?.off().map_err(Unproved::Failed)?;
-    drop(full);
+    // Not before: closing one in good order may sync, and one whose process is killed does not.
+    drop((weak, full));
     mounted.unmount()?;
     let mounted = disk.mount(lab)?;
     let store = backend.open(&task.place, Durability::Full)?;
