@@ -22,8 +22,8 @@ async fn s5_a_holder_that_comes_right_back_lets_the_other_in_first() {
     stores[0].create(&id, script()).await.unwrap();
     let turnstile = folder.path().join("s.turn");
     let mut holder = stores[0].acquire(&id, Seq(3)).await.unwrap();
+    let mut other = tokio::spawn(stores[1].acquire(&id, Seq(3)));
     for turn in 1..=20 {
-        let mut other = tokio::spawn(stores[turn % 2].acquire(&id, Seq(3)));
         // The other one is next as soon as it has the turnstile.
         let is_next = || {
             fs::File::open(&turnstile)
@@ -42,15 +42,17 @@ async fn s5_a_holder_that_comes_right_back_lets_the_other_in_first() {
             tokio::task::yield_now().await;
         }
         drop(holder);
-        let again = stores[(turn + 1) % 2].acquire(&id, Seq(3));
-        match futures_util::future::select(other, again).await {
-            futures_util::future::Either::Left((next, _)) => holder = next.unwrap().unwrap(),
-            futures_util::future::Either::Right(_) => {
-                panic!("turn {turn}: the holder was let in again first")
-            }
-        }
+        let mut again = tokio::spawn(stores[(turn + 1) % 2].acquire(&id, Seq(3)));
+        holder = tokio::select! {
+            next = &mut other => next.unwrap().unwrap(),
+            _ = &mut again => panic!("turn {turn}: the holder was let in again first"),
+        };
+        // It goes on waiting, at the turnstile by now.
+        other = again;
     }
 }
+
+const WAITERS: usize = 512;
 
 /// With a pool of one thread, anyone who waited on it would wait for ever.
 #[test]
@@ -78,18 +80,27 @@ fn s5_waiters_and_slow_readers_keep_no_thread_from_the_holder() {
             reader.next().await.unwrap().unwrap();
             readers.push(reader);
         }
-        let waiters = (0..200).map(|n| {
+        let waiters = (0..WAITERS).map(|n| {
             let acquire = if n % 2 == 0 { &here } else { &there }.acquire(&id, Seq(2001));
-            tokio::spawn(async move { acquire.await.unwrap().entries.len() })
+            tokio::spawn(async move { acquire.await.map(|acquired| acquired.entries.len()) })
         });
         let waiters: Vec<_> = waiters.collect();
         for seq in 2000..2020 {
             write(&mut acquired.writer, accepted(seq, "t")).await;
         }
-        drop(acquired);
-        for waiter in waiters {
-            assert_eq!(waiter.await.unwrap(), 19);
+        // Every third gives up its place, and is in nobody's way.
+        for waiter in waiters.iter().step_by(3) {
+            waiter.abort();
         }
+        drop(acquired);
+        for (n, waiter) in waiters.into_iter().enumerate() {
+            match waiter.await {
+                Ok(entries) => assert_eq!(entries.unwrap(), 19),
+                Err(ended) => assert!(ended.is_cancelled() && n % 3 == 0),
+            }
+        }
+        // None of them is left: the session is nobody's.
+        here.delete(&id).await.unwrap();
     });
 }
 
