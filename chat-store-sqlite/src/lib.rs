@@ -55,10 +55,11 @@
 //!
 //! A commit that failed is `Unknown` for all in it. A sync that failed is never simply tried again: the system may have dropped what
 //! it could not write, and a second sync then has nothing to do. Before anything else is written or confirmed, a new connection
-//! writes all that is in the log into the database, syncs that, and begins a new log; while it can't, every write is
-//! `NotWritten`, and `recover` and `acquire` fail and may be asked again. A store does the same once before its first write: a
-//! process that was killed may have left such a log behind, and an entry put after its end would be lost with it. `acquire` does it, too,
-//! where the last entry was written by a store that does not sync. `read` takes no such care: it shows what is committed.
+//! writes all that is in the log into the database, syncs that, and begins a new log (where another program reads the old one for
+//! long, it writes the log's own bytes once more, and syncs those); while it can't, every write is `NotWritten`, and `recover` and
+//! `acquire` fail and may be asked again. A store does the same once before its first write: a process that was killed may have left
+//! such a log behind, and an entry put after its end would be lost with it. `acquire` does it, too, where the last entry was written
+//! by a store that does not sync. `read` takes no such care: it shows what is committed.
 //!
 //! # Damaged, and what can't be told apart
 //! A transaction is there whole or not at all: nothing is ever torn. **Damaged** is an entry whose checksum is wrong, one that is

@@ -118,11 +118,11 @@ impl Listed {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             row: row.get(0)?,
-            name: row.get(1)?,
+            name: text(row, 1)?.unwrap_or_default(),
             next: row.get(2)?,
             created_at: row.get(3)?,
             last_activity: row.get(4)?,
-            title: row.get(5)?,
+            title: text(row, 5)?,
             turns: row.get(6)?,
         })
     }
@@ -137,19 +137,20 @@ impl Listed {
         database: &Database,
         share: usize,
     ) -> Result<SessionSummary, Failure> {
-        let id = SessionId::parse(&self.name).map_err(|error| {
-            StoreError::backend(format!(
-                "{} lists a session whose name is none: {error}",
-                database.path.display()
-            ))
-        })?;
+        let (id, named) = match SessionId::parse(&self.name) {
+            Ok(id) => (id, Ok(())),
+            // It can't be asked for; it is shown, for it is there.
+            Err(error) => (unnamed(self.row), Err(error.to_string())),
+        };
         let journal = Journal {
             session: id.clone(),
             row: self.row,
         };
         let next = u64::try_from(self.next).unwrap_or(0);
         let error = match first_error(connection, database, &journal, next, share) {
-            Ok(error) => error,
+            Ok(error) => {
+                named.map_or_else(|what| Some(journal.damage(database, 0, what)), |()| error)
+            }
             Err(failure) if failure.is_corrupt() => {
                 Some(failure.into_error("list", &database.path, Some(&id)))
             }
@@ -164,6 +165,16 @@ impl Listed {
             error,
         })
     }
+}
+
+/// As text, whatever a flipped bit made of it.
+fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
+    let bytes = row.get_ref(column)?.as_bytes_or_null()?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
+}
+
+fn unnamed(row: i64) -> SessionId {
+    SessionId::parse(format!("row-{row}")).expect("a number has no separator")
 }
 
 /// What is wrong with a journal, as far as a look within its share of the budget tells.

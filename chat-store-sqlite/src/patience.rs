@@ -41,8 +41,12 @@ pub(crate) struct Patience {
 
 impl Patience {
     pub(crate) fn new() -> Self {
+        Self::of(PATIENCE)
+    }
+
+    pub(crate) fn of(patience: Duration) -> Self {
         Self {
-            until: Instant::now() + PATIENCE,
+            until: Instant::now() + patience,
             backoff: Backoff::new(),
         }
     }

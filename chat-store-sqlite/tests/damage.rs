@@ -312,6 +312,19 @@ async fn s3_damage_to_one_session_is_in_no_others_way() {
     assert_eq!(read(&store, &lab.id).await.entries, lab.entries);
 }
 
+#[tokio::test]
+async fn s6_a_session_whose_name_is_none_any_more_hides_no_other() {
+    let lab = Lab::new().await;
+    lab.harm("UPDATE sessions SET name = CAST(x'2f00ff' AS TEXT), title = CAST(x'ff41' AS TEXT) WHERE name = 's'");
+    let store = SqliteStore::open(&lab.path).unwrap();
+    let listed = store.list(ListRequest::default()).await.unwrap().sessions;
+    let shown: Vec<_> = listed
+        .iter()
+        .map(|shown| (shown.id.as_str(), shown.error.is_some()))
+        .collect();
+    assert_eq!(shown, [("row-1", true), ("t", false)]);
+}
+
 /// Overwrites every page of entries with a text in it.
 fn break_pages(path: &Path, text: &[u8]) -> usize {
     use std::os::unix::fs::FileExt as _;

@@ -7,10 +7,10 @@ use std::{
 
 use chat_core::{Appended, Durability, Entry, JournalWriter, ListRequest, Seq, Store, StoreError};
 use futures_util::future::{join_all, poll_immediate};
-use rusqlite::ffi;
+use rusqlite::{Connection, ffi};
 
 use super::*;
-use crate::SqliteStore;
+use crate::{SqliteStore, failure::Failure};
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
@@ -303,6 +303,34 @@ async fn s2_nothing_is_written_or_confirmed_behind_a_failed_sync() {
         3,
         "what was not created is not there"
     );
+}
+
+#[tokio::test]
+async fn s2_a_reader_that_stays_long_keeps_nobody_from_writing_or_recovering() {
+    let mut lab = Lab::new(2).await;
+    write(&mut lab.writers[1], accepted(1, "before")).await;
+    // A backup by another program, say.
+    let reader = Connection::open(lab.store.path()).unwrap();
+    let count = "SELECT count(*) FROM entries";
+    let entries = || {
+        reader
+            .query_row(count, [], |row| row.get::<_, i64>(0))
+            .unwrap()
+    };
+    reader.execute_batch("BEGIN").unwrap();
+    assert_eq!(entries(), 3);
+    lab.faults().plan(Fault::Committed);
+    let answer = lab.writers[0].append(accepted(1, "t")).await;
+    assert!(matches!(answer, Appended::Unknown(_)), "{answer:?}");
+    let recovered = lab.writers[0].recover(Seq(1)).await.unwrap();
+    assert_eq!(recovered.entries, [accepted(1, "t")]);
+    write(&mut lab.writers[0], completed(2, "t")).await;
+    let second = SqliteStore::open(lab.store.path()).unwrap();
+    second.create(&session("new"), script()).await.unwrap();
+    assert_eq!(entries(), 3, "it still sees what it began with");
+    reader.execute_batch("COMMIT").unwrap();
+    assert_eq!(entries(), 8);
+    assert_eq!(lab.entries(0).await.len(), 3);
 }
 
 #[tokio::test]
