@@ -19,35 +19,67 @@ use crate::{
     system::{Access, File, FileId, FileSystem, Folder},
 };
 
-/// Creates a journal of these first entries.
+/// What came of an attempt to create a journal.
+#[derive(Debug)]
+pub(crate) enum Created {
+    Done,
+    /// A delete of the same session has removed the journal and is about to end.
+    Again,
+}
+
+/// Creates a journal of these first entries. Its lock file is there before it, as a mark that an index may be wrong about it, and
+/// is locked meanwhile: nobody can hold a session that may be taken back, and no delete that is ending takes the mark away.
 ///
 /// # Errors
-/// After [`StoreError::Taken`] nothing was changed. After any other the session is not there, unless the error says that it is:
-/// a name that could not be made durable is taken back only while nobody has found it.
+/// After [`StoreError::Taken`] nothing was changed. After any other the session is not there, unless the error says that it is.
 pub(crate) fn create(
     session: &SessionId,
     paths: &Paths,
     durability: Durability,
     entries: &[Entry],
+) -> Result<Created, StoreError> {
+    let lines = lines(session, entries)?;
+    let is_there = || -> Result<bool, StoreError> {
+        let path = paths.journal();
+        let found = paths.folder.files.id_at(&path);
+        let found = found.map_err(|error| StoreError::from_io("create", path, error))?;
+        Ok(found.is_some())
+    };
+    if is_there()? {
+        return Err(StoreError::Taken {
+            session: session.clone(),
+        });
+    }
+    let Some(hold) = Hold::before_creating(paths)? else {
+        return Ok(Created::Again);
+    };
+    let created = write(session, paths, durability, &lines);
+    if created.is_err() && matches!(is_there(), Ok(false)) {
+        // What can't be removed is in nobody's way.
+        let _ = hold.remove_files(paths);
+    }
+    created.map(|()| Created::Done)
+}
+
+fn write(
+    session: &SessionId,
+    paths: &Paths,
+    durability: Durability,
+    lines: &[u8],
 ) -> Result<(), StoreError> {
     let path = paths.journal();
     let files = &*paths.folder.files;
     let io = |error| StoreError::from_io("create", &path, error);
-    let taken = || StoreError::Taken {
-        session: session.clone(),
-    };
-    let lines = lines(session, entries)?;
-    if files.id_at(&path).map_err(io)?.is_some() {
-        return Err(taken());
-    }
     let temporary = Temporary::new(paths)?;
-    let file = temporary.write(&lines, durability).map_err(io)?;
+    let file = temporary.write(lines, durability).map_err(io)?;
     // A link, since it refuses a taken name where a rename replaces it.
     if let Err(error) = files.link(&temporary.path, &path) {
         // Over a network the answer may be lost and the question asked twice: what is there tells.
         if files.id_at(&path).ok().flatten() != Some(file) {
             return Err(match error.kind() {
-                io::ErrorKind::AlreadyExists => taken(),
+                io::ErrorKind::AlreadyExists => StoreError::Taken {
+                    session: session.clone(),
+                },
                 _ => io(error),
             });
         }
@@ -56,7 +88,7 @@ pub(crate) fn create(
     match durability {
         Durability::Full => {
             let synced = files.sync_folder(&paths.folder.path);
-            synced.map_err(|error| undurable(paths, file, &lines, error))
+            synced.map_err(|error| undurable(paths, error))
         }
         Durability::Os | Durability::Memory => Ok(()),
     }
@@ -87,31 +119,15 @@ fn lines(session: &SessionId, entries: &[Entry]) -> Result<Vec<u8>, StoreError> 
     Ok(lines)
 }
 
-/// What to answer where the folder would not be synced. The journal is taken back as long as nobody can have seen it as a
-/// holder does.
-fn undurable(paths: &Paths, file: FileId, lines: &[u8], error: io::Error) -> StoreError {
-    let files = &*paths.folder.files;
-    let withdraw = || -> Result<bool, StoreError> {
-        let Some(hold) = Hold::first(paths)? else {
-            return Ok(false);
-        };
-        let io = |error| StoreError::from_io("take back", paths.journal(), error);
-        let found = files.look(&paths.journal()).map_err(io)?;
-        let is_ours =
-            found.is_some_and(|found| found.id == file && found.len == lines.len() as u64);
-        if is_ours {
-            files.remove(&paths.journal()).map_err(io)?;
+/// What to answer where the folder would not be synced: the journal, which nobody else could hold yet, is taken back.
+fn undurable(paths: &Paths, error: io::Error) -> StoreError {
+    let action = match paths.folder.files.remove(&paths.journal()) {
+        Ok(()) => {
             // It failed a moment ago and may fail again: then a loss of power can still bring the session back.
             let _ = sync_folder(&paths.folder);
-            hold.remove_files(paths).map_err(io)?;
+            "make a new journal durable in"
         }
-        Ok(is_ours)
-    };
-    let action = match withdraw() {
-        Ok(true) => "make a new journal durable in",
-        Ok(false) | Err(_) => {
-            "make a new journal durable (it is there, and durable once it is acquired) in"
-        }
+        Err(_) => "make a new journal durable (it is there, and durable once it is acquired) in",
     };
     StoreError::from_io(action, &paths.folder.path, error)
 }

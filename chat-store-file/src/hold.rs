@@ -113,20 +113,11 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// The hold on a session that nobody ever held; `None` where someone has, or is about to.
-    pub(crate) fn first(paths: &Paths) -> Result<Option<Self>, StoreError> {
-        let path = paths.lock();
-        let io = |error| StoreError::from_io("lock", &path, error);
-        let lock = match paths.folder.files.create(&path, Existing::Refuse) {
-            Ok(lock) => lock,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
-            Err(error) => return Err(io(error)),
-        };
-        match lock.try_lock() {
-            Ok(()) => Ok(Some(Self { lock })),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(io(error)),
-        }
+    /// The hold on a session that is about to be there: who wants it waits, and its lock file is there before it. `None` where
+    /// someone has it, such as a delete that is ending.
+    pub(crate) fn before_creating(paths: &Paths) -> Result<Option<Self>, StoreError> {
+        let lock = try_lock(&*paths.folder.files, &paths.lock())?;
+        Ok(lock.map(|lock| Self { lock }))
     }
 
     /// Whether the locked file is still the one at its path; where it is not, someone else may hold the session.
@@ -248,7 +239,7 @@ pub(crate) fn try_lock(
     files: &dyn FileSystem,
     path: &Path,
 ) -> Result<Option<Box<dyn File>>, StoreError> {
-    // A file is replaced only when its session is deleted and created anew: twice in one moment is not seen.
+    // A file is replaced only where its session is deleted, or was left alone for long: twice in one moment is not seen.
     for _ in 0..8 {
         let file = files.create_plain(path, Existing::Open)?;
         match file.try_lock() {
@@ -267,7 +258,8 @@ pub(crate) fn try_lock(
     Ok(None)
 }
 
-fn is_at(files: &dyn FileSystem, file: &dyn File, path: &Path) -> io::Result<bool> {
+/// Whether a file is still the one at a path.
+pub(crate) fn is_at(files: &dyn FileSystem, file: &dyn File, path: &Path) -> io::Result<bool> {
     Ok(files.id_at(path)? == Some(file.metadata()?.id))
 }
 

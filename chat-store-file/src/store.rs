@@ -8,6 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use chat_core::{
@@ -21,7 +22,8 @@ use futures_util::{
 
 use crate::{
     blocking::blocking,
-    create, delete,
+    create::{self, Created},
+    delete,
     hold::{self, Hold, Sessions},
     list,
     name::Paths,
@@ -194,16 +196,26 @@ impl Store for FileStore {
         entries: Vec<Entry>,
     ) -> BoxFuture<'static, Result<(), StoreError>> {
         let (session, paths, inner) = (session.clone(), self.paths(session), self.inner.clone());
-        let durability = inner.durability;
-        Box::pin(blocking(move || {
-            create::create(&session, &paths, durability, &entries)?;
-            // Here and nowhere else: a store that only reads changes nothing.
-            if !inner.is_clean.swap(true, Ordering::Relaxed) {
-                // What is left is in nobody's way, and the session is there.
-                let _ = create::clean_up(&inner.folder);
+        let entries: Arc<[Entry]> = entries.into();
+        Box::pin(async move {
+            loop {
+                let (session, paths, inner) = (session.clone(), paths.clone(), inner.clone());
+                let entries = entries.clone();
+                let attempt = move || {
+                    let created = create::create(&session, &paths, inner.durability, &entries)?;
+                    // Here and nowhere else: a store that only reads changes nothing.
+                    if !inner.is_clean.swap(true, Ordering::Relaxed) {
+                        // What is left is in nobody's way, and the session is there.
+                        let _ = create::clean_up(&inner.folder);
+                    }
+                    Ok(created)
+                };
+                match blocking(attempt).await? {
+                    Created::Done => return Ok(()),
+                    Created::Again => tokio::time::sleep(Duration::from_millis(1)).await,
+                }
             }
-            Ok(())
-        }))
+        })
     }
 
     fn read(

@@ -95,6 +95,7 @@ async fn s4_links_are_not_followed() {
     // A lock file that is a link would lock, and create, something elsewhere.
     let locked = session("locked");
     store.create(&locked, script()).await.unwrap();
+    fs::remove_file(here.join("locked.lock")).unwrap();
     symlink(there.join("elsewhere"), here.join("locked.lock")).unwrap();
     foreign(store.acquire(&locked, Seq::ZERO).await.err());
     assert!(!there.join("elsewhere").exists());
@@ -200,7 +201,7 @@ async fn s7_create_leaves_no_temporary_behind_whether_or_not_it_succeeds() {
         Err(StoreError::Misuse { .. })
     ));
     assert_eq!(fs::read(store.journal_path(&id)).unwrap(), before);
-    assert_eq!(names(folder.path()), ["s.jsonl"]);
+    assert_eq!(names(folder.path()), ["s.jsonl", "s.lock"]);
 }
 
 #[tokio::test]
@@ -218,7 +219,7 @@ async fn s7_of_many_that_create_one_id_at_once_one_succeeds() {
             .iter()
             .all(|answer| matches!(answer, Ok(()) | Err(StoreError::Taken { .. })))
     );
-    assert_eq!(names(folder.path()), ["s.jsonl"]);
+    assert_eq!(names(folder.path()), ["s.jsonl", "s.lock"]);
 }
 
 #[tokio::test]
@@ -233,7 +234,12 @@ async fn s7_delete_removes_every_file_of_the_session_and_no_other() {
     store.delete(&session("s")).await.unwrap();
     assert_eq!(
         names(folder.path()),
-        ["s.torn-1-00000000.jsonl", "s2.jsonl"]
+        [
+            "s.torn-1-00000000.jsonl",
+            "s.torn-1-00000000.lock",
+            "s2.jsonl",
+            "s2.lock"
+        ]
     );
 }
 

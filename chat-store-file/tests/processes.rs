@@ -399,7 +399,8 @@ async fn s7_a_folder_that_may_not_be_written_is_read_and_not_written() {
     let mut command = Command::new(env::current_exe().unwrap());
     // Root may write everywhere: then someone else has to try.
     if rustix::process::geteuid().is_root() {
-        for path in [root.path(), &folder, &store.journal_path(&id)] {
+        let (journal, lock) = (store.journal_path(&id), folder.join("s.lock"));
+        for path in [root.path(), &folder, &journal, &lock] {
             chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
         }
         command.uid(NOBODY).gid(NOBODY);

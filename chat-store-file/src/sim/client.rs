@@ -8,7 +8,8 @@ use chat_core::{
 
 use super::world::{Process, World};
 use crate::{
-    create, delete,
+    create::{self, Created},
+    delete,
     hold::{Attempt, Front, Hold, Interest, Sessions, Waiting},
     name::Paths,
     reading, salvage,
@@ -63,7 +64,10 @@ impl Client {
     }
 
     pub(super) fn create(&self, session: &SessionId, entries: &[Entry]) -> Result<(), StoreError> {
-        create::create(session, &self.paths(session), self.durability, entries)
+        match create::create(session, &self.paths(session), self.durability, entries)? {
+            Created::Done => Ok(()),
+            Created::Again => unreachable!("no delete is under way: one is never seen half done"),
+        }
     }
 
     pub(super) fn acquire(
