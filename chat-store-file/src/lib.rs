@@ -1,5 +1,6 @@
 //! A [`chat_core::Store`] of one JSONL journal per session in a folder, safe against crashes and against other processes. It
-//! decides nothing about turns, and keeps nothing that is not in the folder but where each journal was last known to end.
+//! decides nothing about turns, and keeps nothing that is not in the folder but where each journal was last known to end and what
+//! the last list saw.
 //!
 //! ```
 //! # let folder = tempfile::tempdir().unwrap();
@@ -27,10 +28,11 @@
 //! | file | what it is |
 //! | --- | --- |
 //! | `NAME.jsonl` | a journal: one entry a line, as JSON that a person can read |
-//! | `NAME.lock` | locked by the holder of the session; empty |
+//! | `NAME.lock` | locked by the holder of the session; empty. It stays, as a mark that the journal may have been written |
 //! | `NAME.turn` | the turnstile, locked by whoever is next; empty |
 //! | `NAME.torn-OFFSET-CRC` | what a crash left behind a journal's last whole line, set aside |
 //! | `NAME.tmp-…` | a journal that is being created, or whose creator was killed; never listed, safe to remove |
+//! | `list/` | an index for lists, and its lock; safe to remove, and made anew by the next list |
 //!
 //! `NAME` is the session's id where that is made of `a-z 0-9 _ . -`, does not begin with a dot and is no device name of Windows;
 //! any other id is `=` and the base32hex of its bytes, in small letters. So no two ids meet on a file system that folds case or
@@ -72,11 +74,20 @@
 //! **Network file systems.** Locks and syncs are what the file system makes of them. Over NFS and SMB, locks may hold on one
 //! machine only or be lost when the server restarts, and other machines may read old data. Keep the folder on a local disk, or
 //! use a store that is made for many hosts.
+//!
+//! # Lists
+//! A list opens the journals that were written since the last one, in whatever process that was, and looks at the files of those
+//! it shows; it opens no others. It finds them by the lock files, which cost a writer nothing, and keeps what it read in an index,
+//! about 200 bytes a session, in memory and in `list/`. The index is never the truth: where it is lost, damaged, copied, or from
+//! before the machine was started, each journal is looked at again, and read where that shows a difference. Lists remove the lock
+//! files of sessions that were left alone, once there are hundreds. What is done to a journal by a program that does not lock it
+//! shows when its session is on the page, and may leave it at its old place in the order until then.
 
 mod blocking;
 mod create;
 mod delete;
 mod hold;
+mod index;
 mod journal;
 mod line;
 mod lines;

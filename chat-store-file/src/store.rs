@@ -25,6 +25,7 @@ use crate::{
     create::{self, Created},
     delete,
     hold::{self, Hold, Sessions},
+    index::Index,
     list,
     name::Paths,
     reading, salvage,
@@ -59,6 +60,7 @@ struct Inner {
     folder: Folder,
     durability: Durability,
     sessions: Sessions,
+    index: Arc<tokio::sync::Mutex<Index>>,
     /// Whether what killed processes left was looked for.
     is_clean: AtomicBool,
 }
@@ -130,6 +132,7 @@ impl FileStoreOptions {
                 folder: Folder { files, path },
                 durability,
                 sessions: Sessions::default(),
+                index: Arc::default(),
                 is_clean: AtomicBool::new(false),
             }),
         })
@@ -274,7 +277,11 @@ impl Store for FileStore {
 
     fn list(&self, page: ListRequest) -> BoxFuture<'static, Result<SessionPage, StoreError>> {
         let inner = self.inner.clone();
-        Box::pin(blocking(move || list::page(&inner.folder, &page)))
+        Box::pin(async move {
+            // Awaited, so that those who wait for one another's list don't take the threads that holders need.
+            let mut index = inner.index.clone().lock_owned().await;
+            blocking(move || list::page(&mut index, &inner.folder, &page)).await
+        })
     }
 
     fn delete(&self, session: &SessionId) -> BoxFuture<'static, Result<(), StoreError>> {

@@ -1,0 +1,295 @@
+//! What is believed of an index, and what a list costs then.
+
+use super::*;
+
+#[test]
+fn s6_a_page_opens_no_journal_that_was_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Writer::new(folder.path());
+    for n in 0..40 {
+        writer.create(&format!("s{n:02}"), n);
+    }
+    let lab = Lab::settled();
+    let mut lister = Lister::new(&lab, folder.path(), EAGER);
+    lister.ids(5);
+    assert_eq!(lab.take_counts().1, 40, "each is read once");
+
+    // The marks are gone by now, and that they went has changed the folder: the names are read once more.
+    assert_eq!(lister.ids(5), ["s39", "s38", "s37", "s36", "s35"]);
+    let (changes, opened, looks) = lab.take_counts();
+    assert_eq!(opened, 0);
+    assert!(looks < 15, "the folder's and those of a page: {looks}");
+    assert_eq!(changes, 0, "nothing is saved that costs less to find");
+
+    writer.turn("s07", 100, "hello");
+    let first = lister.ids(2);
+    assert_eq!(
+        (first, lab.take_counts().1),
+        (vec!["s07".into(), "s39".into()], 1)
+    );
+
+    // Another store, over the index that was saved.
+    let mut other = Lister::new(&lab, folder.path(), EAGER);
+    assert_eq!(other.ids(1), ["s07"]);
+    assert_eq!(lab.take_counts().1, 0);
+    assert_same(&other.list(7), &truth(folder.path()));
+}
+
+#[test]
+fn s6_names_are_not_read_again_while_the_folder_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Writer::new(folder.path());
+    for n in 0..5 {
+        writer.create(&format!("s{n}"), n);
+    }
+    // No marks are taken away: the folder stays as it is, and sessions that are written again are found by their marks.
+    let lab = Lab::settled();
+    let mut lister = Lister::new(&lab, folder.path(), Bounds::default());
+    lister.ids(9);
+    // The folder of the index was new.
+    lister.ids(9);
+    let forbid = || lab.before(Asked::Names, "", || panic!("names were read"));
+    forbid();
+    assert_eq!(lister.ids(1), ["s4"]);
+    // The turnstile of a first turn is a new name; that of a second is not.
+    lab.before(Asked::Names, "", || {});
+    writer.turn("s0", 10, "one");
+    assert_eq!(lister.ids(1), ["s0"]);
+    writer.turn("s0", 11, "two");
+    forbid();
+    assert_same(&lister.list(9), &truth(folder.path()));
+
+    // A process that begins finds all of it in the file.
+    let mut fresh = Lister::new(&lab, folder.path(), Bounds::default());
+    assert_same(&fresh.list(2), &truth(folder.path()));
+}
+
+#[test]
+fn s6_a_folder_whose_time_is_of_this_moment_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Writer::new(folder.path());
+    writer.create("a", 1);
+    let lab = Lab::settled();
+    lab.set_ahead(Duration::ZERO);
+    let mut lister = Lister::new(&lab, folder.path(), Bounds::default());
+    assert_eq!(lister.ids(9), ["a"]);
+    // All of it may be within one tick of the clock.
+    for n in 0..50 {
+        writer.create(&format!("s{n}"), n + 2);
+        assert_eq!(lister.ids(1), [format!("s{n}")]);
+    }
+}
+
+#[test]
+fn s6_a_file_whose_time_is_of_this_moment_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Writer::new(folder.path());
+    writer.create("a", 1);
+    writer.turn("a", 2, "hello");
+    let lab = Lab::settled();
+    lab.set_ahead(Duration::ZERO);
+    let mut lister = Lister::new(&lab, folder.path(), EAGER);
+    let text = fs::read(writer.journal("a")).unwrap();
+    for at in (0..text.len() - 1).step_by(11) {
+        assert!(lister.list(9)[0].error.is_none());
+        let mut harmed = text.clone();
+        harmed[at] ^= 1;
+        fs::write(writer.journal("a"), harmed).unwrap();
+        assert!(lister.list(9)[0].error.is_some(), "bit of byte {at}");
+        fs::write(writer.journal("a"), &text).unwrap();
+    }
+}
+
+/// A loss of power may keep what was synced under a mark and lose the mark.
+#[test]
+fn s6_after_another_start_of_the_machine_every_row_is_looked_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Writer::new(folder.path());
+    for n in 0..6 {
+        writer.create(&format!("s{n}"), n);
+    }
+    let lab = Lab::settled();
+    Lister::new(&lab, folder.path(), EAGER).ids(9);
+    writer.turn("s2", 10, "hello");
+    fs::remove_file(writer.lock("s2")).unwrap();
+    let mut believing = Lister::new(&lab, folder.path(), EAGER);
+    assert_eq!(
+        believing.ids(1),
+        ["s5"],
+        "a lost mark is not found by the names"
+    );
+
+    lab.boot(Some(2));
+    lab.take_counts();
+    let mut lister = Lister::new(&lab, folder.path(), EAGER);
+    assert_eq!(lister.ids(1), ["s2"]);
+    assert_eq!(lab.take_counts().1, 1, "only what differs is read");
+    lister.ids(1);
+    assert!(lab.take_counts().2 < 6, "once");
+
+    // Where the system doesn't tell, no file is believed.
+    writer.turn("s1", 11, "hello");
+    fs::remove_file(writer.lock("s1")).unwrap();
+    lab.boot(None);
+    assert_eq!(Lister::new(&lab, folder.path(), EAGER).ids(1), ["s1"]);
+}
+
+#[test]
+fn s6_a_copied_folder_does_not_believe_the_index_it_came_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    let writer = Writer::new(&from);
+    for n in 0..4 {
+        writer.create(&format!("s{n}"), n);
+    }
+    let lab = Lab::settled();
+    Lister::new(&lab, &from, EAGER).ids(9);
+    fs::create_dir_all(to.join("list")).unwrap();
+    for name in ["s0", "s1", "s2", "s3"] {
+        fs::copy(writer.journal(name), to.join(name).with_extension("jsonl")).unwrap();
+    }
+    fs::copy(from.join("list/index"), to.join("list/index")).unwrap();
+    // Restored from before the last list.
+    let copied = Writer::new(&to);
+    copied.turn("s1", 10, "hello");
+    fs::remove_file(copied.lock("s1")).unwrap();
+    assert_eq!(Lister::new(&lab, &to, EAGER).ids(1), ["s1"]);
+}
+
+#[test]
+fn s6_without_a_file_that_can_be_read_every_row_is_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = folder.path().join("list/index");
+    let writer = Writer::new(folder.path());
+    for n in 0..4 {
+        writer.create(&format!("s{n}"), n);
+    }
+    let lab = Lab::settled();
+    let mut long_lived = Lister::new(&lab, folder.path(), EAGER);
+    long_lived.ids(9);
+    // Another store saves and takes a mark away; then the file is lost before the first one has seen it.
+    let harms: [fn(&Path); 4] = [
+        |index| fs::remove_file(index).unwrap(),
+        |index| fs::write(index, "nonsense").unwrap(),
+        |index| {
+            let mut bytes = fs::read(index).unwrap();
+            let last = bytes.len() - 40;
+            bytes[last] ^= 1;
+            fs::write(index, bytes).unwrap();
+        },
+        |index| fs::remove_dir_all(index.parent().unwrap()).unwrap(),
+    ];
+    for (n, harm) in harms.into_iter().enumerate() {
+        writer.turn(&format!("s{n}"), 10 + n as i64, "hello");
+        Lister::new(&lab, folder.path(), EAGER).ids(9);
+        assert!(!writer.lock(&format!("s{n}")).exists());
+        harm(&index);
+        assert_same(&long_lived.list(2), &truth(folder.path()));
+        // What it had was saved anew.
+        lab.take_counts();
+        assert_same(
+            &Lister::new(&lab, folder.path(), EAGER).list(2),
+            &truth(folder.path()),
+        );
+        assert_eq!(lab.take_counts().1, 0, "harm {n}");
+    }
+}
+
+#[test]
+fn s6_a_folder_that_cant_be_written_is_listed_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Writer::new(folder.path());
+    writer.create("a", 1);
+    writer.create("b", 2);
+    let lab = Lab::settled();
+    lab.allow_changes(Some(0));
+    let mut lister = Lister::new(&lab, folder.path(), EAGER);
+    assert_eq!(lister.ids(9), ["b", "a"]);
+    writer.turn("a", 3, "hello");
+    assert_eq!(lister.ids(9), ["a", "b"]);
+    // Someone else may write it, and may take marks away where nobody sees.
+    writer.turn("b", 4, "hello");
+    fs::remove_file(writer.lock("b")).unwrap();
+    assert_eq!(lister.ids(9), ["b", "a"]);
+    assert!(!folder.path().join("list").exists());
+}
+
+#[test]
+fn s6_s4_what_stands_in_the_way_of_the_index_hides_no_session() {
+    let root = tempfile::tempdir().unwrap();
+    let elsewhere = root.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let lab = Lab::settled();
+    for (n, obstacle) in ["file", "link", "folder"].into_iter().enumerate() {
+        let path = root.path().join(obstacle);
+        let writer = Writer::new(&path);
+        writer.create("a", 1);
+        match n {
+            0 => fs::write(path.join("list"), "x").unwrap(),
+            1 => std::os::unix::fs::symlink(&elsewhere, path.join("list")).unwrap(),
+            _ => fs::create_dir_all(path.join("list/index")).unwrap(),
+        }
+        let mut lister = Lister::new(&lab, &path, EAGER);
+        assert_eq!(lister.ids(9), ["a"], "{obstacle}");
+        writer.turn("a", 2, "hello");
+        assert_same(&lister.list(9), &truth(&path));
+    }
+    assert_eq!(
+        fs::read_dir(elsewhere).unwrap().count(),
+        0,
+        "links are not followed"
+    );
+}
+
+#[test]
+fn s6_a_damaged_session_is_listed_with_todays_error_and_hides_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Writer::new(folder.path());
+    for id in ["a", "b", "c"] {
+        writer.create(id, 1);
+        writer.turn(id, 2, id);
+    }
+    let lab = Lab::settled();
+    let mut lister = Lister::new(&lab, folder.path(), EAGER);
+    lister.ids(9);
+    let text = fs::read(writer.journal("b")).unwrap();
+    let mut harmed = text.clone();
+    harmed[100] ^= 1;
+    fs::write(writer.journal("b"), harmed).unwrap();
+    for _ in 0..2 {
+        let list = lister.list(2);
+        let errors: Vec<bool> = list.iter().map(|one| one.error.is_some()).collect();
+        assert_eq!(errors, [false, true, false]);
+        assert_same(&list, &truth(folder.path()));
+    }
+    // Mended behind the store's back.
+    fs::write(writer.journal("b"), text).unwrap();
+    assert!(lister.list(2).iter().all(|one| one.error.is_none()));
+}
+
+#[test]
+fn s6_what_can_be_read_behind_the_damage_says_where_a_session_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Writer::new(folder.path());
+    for (id, at) in [("a", 5), ("b", 7)] {
+        writer.create(id, 1);
+        writer.turn(id, at, id);
+    }
+    let lab = Lab::settled();
+    let mut lister = Lister::new(&lab, folder.path(), EAGER);
+    let text = fs::read_to_string(writer.journal("b")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let check = |lister: &mut Lister, lines: &[&str], at: Option<i64>| {
+        fs::write(writer.journal("b"), lines.join("\n") + "\n").unwrap();
+        let list = lister.list(9);
+        let b = list.iter().find(|one| one.id.as_str() == "b").unwrap();
+        assert!(b.error.is_some());
+        if let Some(at) = at {
+            assert_eq!(b.last_activity.unwrap().as_millis(), at);
+        }
+    };
+    check(&mut lister, &[lines[0], "harm", lines[2]], Some(7));
+    check(&mut lister, &[lines[0], "harm", "harm"], Some(1));
+    check(&mut lister, &["harm", lines[2], lines[1]], Some(7));
+    check(&mut lister, &["harm"], None);
+}

@@ -1,0 +1,319 @@
+//! Taking marks away: never from under a holder, and never before the saved index can do without them.
+
+use super::*;
+use crate::{
+    create::{self, Created},
+    hold,
+    index::saved::Saving,
+    name::Paths,
+};
+
+struct Scene {
+    folder: tempfile::TempDir,
+    lab: Lab,
+    writer: Writer,
+}
+
+/// Sessions `a`, `b` and `c`, each with a turn.
+fn scene() -> Scene {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Writer::new(folder.path());
+    for (at, id) in ["a", "b", "c"].into_iter().enumerate() {
+        writer.create(id, at as i64);
+        writer.turn(id, at as i64, "hello");
+    }
+    Scene {
+        folder,
+        lab: Lab::settled(),
+        writer,
+    }
+}
+
+impl Scene {
+    fn lister(&self) -> Lister {
+        Lister::new(&self.lab, self.folder.path(), EAGER)
+    }
+
+    fn paths(&self, id: &str) -> Paths {
+        let folder = Folder {
+            files: Arc::new(self.lab.clone()),
+            path: self.folder.path().to_owned(),
+        };
+        Paths::new(&folder, &session(id))
+    }
+
+    fn marked(&self) -> Vec<&str> {
+        let ids = ["a", "b", "c"].into_iter();
+        ids.filter(|id| self.writer.lock(id).exists()).collect()
+    }
+
+    fn turnstiles(&self) -> usize {
+        let names = fs::read_dir(self.folder.path()).unwrap();
+        let names = names.map(|name| name.unwrap().path());
+        names
+            .filter(|path| path.extension().is_some_and(|ending| ending == "turn"))
+            .count()
+    }
+}
+
+#[test]
+fn s6_marks_of_sessions_that_nobody_holds_are_taken_away() {
+    let scene = scene();
+    let mut held = scene.writer.acquire("b");
+    let mut lister = scene.lister();
+    lister.ids(9);
+    assert_eq!(scene.marked(), ["b"]);
+    assert_eq!(scene.turnstiles(), 1);
+    scene.writer.write("b", &mut held, 10, "still held");
+    assert_eq!(lister.ids(1), ["b"]);
+    drop(held);
+    lister.ids(1);
+    assert_eq!((scene.marked(), scene.turnstiles()), (vec![], 0));
+    scene.writer.turn("a", 11, "again");
+    assert_same(&lister.list(1), &truth(scene.folder.path()));
+}
+
+#[test]
+fn s6_marks_are_left_alone_while_they_are_few_and_the_oldest_go_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Writer::new(folder.path());
+    for n in 0..20 {
+        writer.create(&format!("s{n:02}"), n);
+    }
+    let marked = || {
+        (0..20)
+            .filter(|n| writer.lock(&format!("s{n:02}")).exists())
+            .collect::<Vec<_>>()
+    };
+    let lab = Lab::settled();
+    let bounds = |marks, cleared| Bounds {
+        marks,
+        cleared,
+        ..EAGER
+    };
+    Lister::new(&lab, folder.path(), bounds(20, 100)).ids(1);
+    assert_eq!(marked().len(), 20);
+    Lister::new(&lab, folder.path(), bounds(10, 4)).ids(1);
+    assert_eq!(marked(), (4..20).collect::<Vec<_>>(), "so many per list");
+    Lister::new(&lab, folder.path(), bounds(10, 100)).ids(1);
+    assert_eq!(marked(), (15..20).collect::<Vec<_>>(), "those in use stay");
+}
+
+/// Whoever opened the lock file before it was removed locks one that has no name any more, and looks again.
+#[test]
+fn s5_who_takes_the_hold_while_a_mark_goes_gets_the_lock_at_the_path() {
+    for ending in ["b.turn", "b.lock"] {
+        let scene = scene();
+        let path = if ending == "b.turn" {
+            scene.paths("b").turnstile()
+        } else {
+            scene.paths("b").lock()
+        };
+        let mut lister = scene.lister();
+        scene.lab.before(Asked::Lock, ending, {
+            // Nested: the lister has the same file system, whose hook is used up by now.
+            move || {
+                lister.ids(9);
+            }
+        });
+        let locked = hold::try_lock(&scene.lab, &path).unwrap().unwrap();
+        assert!(hold::is_at(&scene.lab, &*locked, &path).unwrap());
+        assert_eq!(scene.writer.is_held("b"), ending == "b.lock");
+    }
+}
+
+/// While a mark goes, who wants the hold waits for a moment, and who asks whether it is held is told that it is not.
+#[test]
+fn s5_nobody_takes_the_hold_in_the_middle_of_it() {
+    for ending in ["b.turn", "b.lock"] {
+        let scene = scene();
+        let (turnstile, lock) = (scene.paths("b").turnstile(), scene.paths("b").lock());
+        let path = scene.folder.path().to_owned();
+        let looked = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        scene.lab.before(Asked::Remove, ending, {
+            let (looked, lab) = (looked.clone(), scene.lab.clone());
+            move || {
+                // The turnstile may be had once its file is gone: its owner still waits for the lock.
+                assert_eq!(
+                    hold::try_lock(&lab, &turnstile).unwrap().is_some(),
+                    ending == "b.lock"
+                );
+                assert!(hold::try_lock(&lab, &lock).unwrap().is_none());
+                let other = Writer::new(&path);
+                assert!(!other.is_held("b"));
+                looked.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        });
+        scene.lister().ids(9);
+        assert!(looked.load(std::sync::atomic::Ordering::Relaxed));
+        scene.writer.turn("b", 10, "then it can");
+        assert_same(&scene.lister().list(9), &truth(scene.folder.path()));
+    }
+}
+
+#[test]
+fn s6_a_mark_stays_where_the_journal_was_written_since_it_was_read() {
+    let scene = scene();
+    // After the index was saved, and before any mark goes.
+    let path = scene.folder.path().to_owned();
+    scene.lab.before(Asked::Lock, "c.turn", move || {
+        Writer::new(&path).turn("c", 10, "in between");
+    });
+    let mut lister = scene.lister();
+    lister.ids(9);
+    assert_eq!(scene.marked(), ["c"]);
+    assert_eq!(lister.ids(1), ["c"]);
+}
+
+#[test]
+fn s6_a_mark_stays_where_a_session_was_made_anew() {
+    let scene = scene();
+    let path = scene.folder.path().to_owned();
+    scene.lab.before(Asked::Lock, "c.lock", move || {
+        let other = Writer::new(&path);
+        other.delete("b");
+        other.create("b", 10);
+    });
+    let mut lister = scene.lister();
+    lister.ids(9);
+    assert_eq!(scene.marked(), ["b"]);
+    assert_same(&lister.list(1), &truth(scene.folder.path()));
+}
+
+/// A session of the same id, made between two lists: not new by its name, and nobody held it.
+#[test]
+fn s6_c28_a_session_made_anew_stands_where_it_belongs() {
+    let scene = scene();
+    let mut lister = scene.lister();
+    assert_eq!(lister.ids(9), ["c", "b", "a"]);
+    scene.writer.delete("a");
+    scene.writer.create("a", 10);
+    assert_eq!(scene.marked(), ["a"]);
+    assert_eq!(lister.ids(1), ["a"]);
+    assert_eq!(scene.lister().ids(1), ["a"]);
+}
+
+/// A delete that has removed the journal still has to remove the lock file: it must not take the new session's mark.
+#[test]
+fn s6_a_session_is_not_made_anew_while_its_delete_is_ending() {
+    let scene = scene();
+    let paths = scene.paths("b");
+    let deleting = hold::try_lock(&scene.lab, &paths.lock()).unwrap().unwrap();
+    fs::remove_file(paths.journal()).unwrap();
+    let first = [entry(0, 10, EntryBody::SessionCreated { labels: None })];
+    let create = || create::create(&session("b"), &paths, Durability::Os, &first);
+    assert!(matches!(create(), Ok(Created::Again)), "it waits");
+    fs::remove_file(paths.lock()).unwrap();
+    drop(deleting);
+    assert!(matches!(create(), Ok(Created::Done)));
+    assert!(paths.lock().exists());
+    assert!(matches!(create(), Err(chat_core::StoreError::Taken { .. })));
+}
+
+#[test]
+fn s6_a_create_that_fails_leaves_no_mark_unless_there_is_a_session() {
+    let scene = scene();
+    let paths = scene.paths("new");
+    let first = [entry(0, 10, EntryBody::SessionCreated { labels: None })];
+    let create = || create::create(&session("new"), &paths, Durability::Os, &first);
+    let folder = scene.folder.path().to_owned();
+    scene.lab.before(Asked::Link, "new.jsonl", move || {
+        let names = fs::read_dir(folder)
+            .unwrap()
+            .map(|name| name.unwrap().path());
+        let temporary = names.filter(|path| path.to_string_lossy().contains(".tmp-"));
+        temporary.for_each(|path| fs::remove_file(path).unwrap());
+    });
+    assert!(create().is_err());
+    assert!(!paths.lock().exists());
+
+    let journal = paths.journal();
+    let others = scene.writer.journal("a");
+    scene.lab.before(Asked::Link, "new.jsonl", move || {
+        // By a program that takes no locks.
+        fs::copy(others, journal).unwrap();
+    });
+    assert!(matches!(create(), Err(chat_core::StoreError::Taken { .. })));
+    assert!(paths.lock().exists());
+}
+
+#[test]
+fn s6_only_one_store_at_a_time_saves_and_only_over_what_it_knows() {
+    let scene = scene();
+    let mut lister = scene.lister();
+    lister.ids(9);
+    let (folder, version) = (lister.folder.clone(), lister.index.base.version);
+    let saving = Saving::begin(&folder, version).unwrap().unwrap();
+    assert!(
+        Saving::begin(&folder, version).unwrap().is_none(),
+        "another is at it"
+    );
+    scene.writer.turn("a", 10, "hello");
+    assert_eq!(scene.lister().ids(1), ["a"], "nobody waits for it");
+    assert_eq!(scene.marked(), ["a"], "and no mark goes meanwhile");
+    drop(saving);
+    assert!(
+        Saving::begin(&folder, None).unwrap().is_none(),
+        "another has saved"
+    );
+    assert!(Saving::begin(&folder, version).unwrap().is_some());
+}
+
+/// A store that read the names before another's write, save and clearing does not undo what that one saved.
+#[test]
+fn s6_what_another_store_saved_is_taken_over_and_never_undone() {
+    for when in ["before the names", "behind the names", "while saving"] {
+        let scene = scene();
+        let mut slow = scene.lister();
+        slow.ids(9);
+        // Something to read the names for, and to save.
+        scene.writer.turn("c", 9, "hello");
+        let (path, lab) = (scene.folder.path().to_owned(), scene.lab.clone());
+        let meanwhile = move || {
+            let writer = Writer::new(&path);
+            writer.turn("a", 10, "hello");
+            Lister::new(&lab, &path, EAGER).ids(9);
+            assert_eq!(writer.lock("a").exists(), when == "while saving");
+        };
+        let lab = scene.lab.clone();
+        match when {
+            "before the names" => lab.before(Asked::Names, "", meanwhile),
+            "behind the names" => scene.lab.before(Asked::Names, "", move || {
+                lab.before(Asked::Open, "index", meanwhile);
+            }),
+            _ => lab.before(Asked::Rename, "index", meanwhile),
+        }
+        slow.ids(9);
+        assert!(scene.lab.is_used_up(), "{when}");
+        assert_eq!(slow.ids(1), ["a"], "{when}");
+        assert_eq!(scene.lister().ids(1), ["a"], "{when}");
+        assert_same(&slow.list(1), &truth(scene.folder.path()));
+    }
+}
+
+/// A list may end after any of its changes, as a killed process does.
+#[test]
+fn s6_a_list_may_be_cut_off_after_any_of_its_steps() {
+    let mut steps = 0;
+    loop {
+        let scene = scene();
+        scene.lister().ids(9);
+        scene.writer.turn("a", 10, "hello");
+        scene.writer.delete("b");
+        scene.writer.create("d", 11);
+        scene.lab.take_counts();
+        scene.lab.allow_changes(Some(steps));
+        assert_same(&scene.lister().list(9), &truth(scene.folder.path()));
+        let done = scene.lab.take_counts().0;
+        scene.lab.allow_changes(None);
+
+        scene.writer.turn("c", 12, "hello");
+        assert_same(&scene.lister().list(1), &truth(scene.folder.path()));
+        assert_same(&scene.lister().list(9), &truth(scene.folder.path()));
+        if done < steps {
+            assert!(steps > 8, "there was something to cut: {steps}");
+            break;
+        }
+        steps += 1;
+    }
+}
