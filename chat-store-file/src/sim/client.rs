@@ -6,7 +6,7 @@ use chat_core::{
     Appended, Durability, Entry, JournalPart, Recovered, Salvaged, Seq, SessionId, StoreError,
 };
 
-use super::world::{Process, World};
+use super::{process::Process, world::World};
 use crate::{
     create::{self, Created},
     delete,
@@ -144,6 +144,10 @@ impl Client {
 
     pub(super) fn salvage(&self, session: &SessionId) -> Result<Vec<Salvaged>, StoreError> {
         salvage::salvage(session, &self.paths(session))
+    }
+
+    pub(super) fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     pub(super) fn paths(&self, session: &SessionId) -> Paths {

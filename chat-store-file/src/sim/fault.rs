@@ -35,22 +35,29 @@ impl Fault {
 pub(super) enum Plan {
     /// At these operations, counted from 0.
     At(Vec<(u64, Fault)>),
-    /// At one operation in so many; `Fail` stands more often than the rest where it is given more often.
+    /// At one operation in so many, one of these.
     OneIn(u32, Vec<Fault>),
+    /// At the next operation of a kind, then at the next one of the kind after that, and so on.
+    Next(Vec<(&'static str, Fault)>),
 }
 
 impl Plan {
     pub(super) const NEVER: Self = Self::At(Vec::new());
 
-    pub(super) fn fault(&self, operation: u64, rng: &mut Rng) -> Option<Fault> {
+    /// What goes wrong with an operation, by its number and kind.
+    pub(super) fn fault(&mut self, number: u64, kind: &str, rng: &mut Rng) -> Option<Fault> {
         match self {
             Self::At(faults) => faults
                 .iter()
-                .find(|(at, _)| *at == operation)
+                .find(|(at, _)| *at == number)
                 .map(|(_, fault)| *fault),
             Self::OneIn(_, faults) if faults.is_empty() => None,
             Self::OneIn(many, faults) => {
-                (rng.u32(..many) == 0).then(|| faults[rng.usize(..faults.len())])
+                (rng.u32(..*many) == 0).then(|| faults[rng.usize(..faults.len())])
+            }
+            Self::Next(faults) => {
+                let is_next = faults.first().is_some_and(|(next, _)| *next == kind);
+                is_next.then(|| faults.remove(0).1)
             }
         }
     }

@@ -90,18 +90,17 @@ impl Run {
     }
 
     fn choose(&mut self, client: usize, session: usize) -> Step {
-        let holds = self.holds(client, session);
-        match self.rng.u8(..32) {
-            0 => Step::Kill,
-            1 => Step::PowerLoss,
-            2..4 => Step::Read,
-            4..6 if !holds => Step::Delete,
-            6..9 if !holds => Step::Create,
-            4..7 => Step::Release,
-            7..9 => Step::AppendAgain,
-            _ if holds => Step::Append,
-            _ if self.sessions[session].may_be_there() => Step::Acquire,
-            _ => Step::Create,
+        match (self.rng.u8(..32), self.holds(client, session)) {
+            (0, _) => Step::Kill,
+            (1, _) => Step::PowerLoss,
+            (2..4, _) => Step::Read,
+            (4..6, false) => Step::Delete,
+            (6..9, false) => Step::Create,
+            (4..7, true) => Step::Release,
+            (7..9, true) => Step::AppendAgain,
+            (_, true) => Step::Append,
+            (_, false) if self.sessions[session].may_be_there() => Step::Acquire,
+            (_, false) => Step::Create,
         }
     }
 
