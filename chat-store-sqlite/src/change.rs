@@ -290,21 +290,17 @@ fn insert(
             &*entry.text,
         ))
         .map_err(Failure::from);
-    let failure = match inserted {
-        Ok(_) => return Ok(()),
-        Err(failure) => failure,
-    };
-    Err(match failure.constraint() {
-        Some(Constraint::Unique) => {
-            misuse(journal, format!("another entry has the id {}", entry.id))
+    match inserted {
+        Ok(_) => Ok(()),
+        Err(failure) if failure.constraint() == Some(Constraint::Primary) => {
+            Err(not_written(journal.damage(
+                database,
+                entry.seq.0,
+                "an entry stands behind the journal's end",
+            )))
         }
-        Some(Constraint::Primary) => not_written(journal.damage(
-            database,
-            entry.seq.0,
-            "an entry stands behind the journal's end",
-        )),
-        None => failure.into(),
-    })
+        Err(failure) => Err(failure.into()),
+    }
 }
 
 fn delete(connection: &Connection, database: &Database, held: &Held) -> Result<(), Refused> {

@@ -124,6 +124,15 @@ impl Database {
         }
     }
 
+    /// The same for an error that is everyone's.
+    pub(crate) fn or_lost(&self, session: &SessionId, error: StoreError) -> StoreError {
+        if self.is_in_place() {
+            error
+        } else {
+            self.lost(session)
+        }
+    }
+
     pub(crate) fn lost(&self, session: &SessionId) -> StoreError {
         StoreError::Lost {
             session: session.clone(),

@@ -32,5 +32,4 @@ pub(crate) const TABLES: &str = "
         text TEXT NOT NULL,
         PRIMARY KEY (session, seq)
     ) STRICT, WITHOUT ROWID;
-    CREATE UNIQUE INDEX entries_by_id ON entries (session, id);
 ";

@@ -163,9 +163,11 @@ fn create(path: &Path, holds: &Path) -> Result<(), StoreError> {
         drop(system::create(&new, Existing::Refuse)?);
         patiently(|| make_tables(&new))
             .map_err(|failure| failure.into_error("create", &new, None))?;
-        let file =
-            system::open(&new, Access::Write)?.ok_or_else(|| io(io::ErrorKind::NotFound.into()))?;
-        file.sync_all().map_err(io)?;
+        // Closed before it gets its name: closing it later would let go of the locks of another store in this process.
+        system::open(&new, Access::Write)?
+            .ok_or_else(|| io(io::ErrorKind::NotFound.into()))?
+            .sync_all()
+            .map_err(io)?;
         system::rename_new(&new, path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
                 system::foreign(path, "made by another program just now")

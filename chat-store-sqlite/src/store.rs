@@ -183,7 +183,8 @@ impl Inner {
         let (held, entries) = match self.look(hold, journal, sure).await? {
             (held, Some(entries)) => (held, entries),
             (Held { hold, journal }, None) => {
-                self.committer.make_sure().await?;
+                let sure = self.committer.make_sure().await;
+                sure.map_err(|error| self.database.or_lost(&session, error))?;
                 let made = Some((from, Sure::Made));
                 let (held, entries) = self.look(hold, journal, made).await?;
                 (held, entries.unwrap_or_default())

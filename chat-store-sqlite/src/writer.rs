@@ -88,7 +88,8 @@ impl SqliteWriter {
         let row = held.journal.row;
         self.unknown = true;
         if !self.store.committer.is_sure() {
-            self.store.committer.make_sure().await?;
+            let sure = self.store.committer.make_sure().await;
+            sure.map_err(|error| self.store.database.or_lost(&self.session, error))?;
         }
         let (database, session) = (self.store.database.clone(), self.session.clone());
         let entries = blocking(move || {

@@ -298,17 +298,48 @@ async fn s7_a_database_removed_or_replaced_under_an_open_store_is_lost() {
 
 #[tokio::test]
 async fn s7_a_log_removed_under_an_open_store_takes_no_entry_with_it_that_was_acknowledged_after() {
-    let (_folder, path) = place();
-    let store = SqliteStore::open(&path).unwrap();
-    let id = session("s");
-    store.create(&id, script()).await.unwrap();
-    let mut writer = store.acquire(&id, Seq(3)).await.unwrap().writer;
-    fs::remove_file(path.with_file_name("chat.db-wal")).unwrap();
-    let answer = writer.append(accepted(3, "t2")).await;
-    assert!(
-        matches!(answer, Appended::NotWritten(_)),
-        "SQLite alone would have said that it is written: {answer:?}"
-    );
+    // Where another program reads the log, and where a store of its own has it open, too.
+    for (read_on, beside) in [(false, false), (true, false), (false, true)] {
+        let (_folder, path) = place();
+        let store = SqliteStore::open(&path).unwrap();
+        let id = session("s");
+        store.create(&id, script()).await.unwrap();
+        let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
+        let second = beside.then(|| SqliteStore::open(&path).unwrap());
+        if let Some(second) = &second {
+            second.create(&session("t"), script()).await.unwrap();
+        }
+        let reader = Connection::open(&path).unwrap();
+        reader
+            .execute_batch("PRAGMA wal_checkpoint(PASSIVE); BEGIN")
+            .unwrap();
+        if read_on {
+            let read = "SELECT count(*) FROM entries";
+            reader.query_row(read, [], |_| Ok(())).unwrap();
+        }
+        fs::remove_file(path.with_file_name("chat.db-wal")).unwrap();
+        let answer = acquired.writer.append(accepted(3, "t2")).await;
+        assert!(
+            matches!(answer, Appended::NotWritten(_)),
+            "SQLite alone would have said that it is written: {answer:?}"
+        );
+        let mut acknowledged = Vec::new();
+        for seq in 3..6 {
+            let entry = accepted(seq, "again");
+            if let Appended::Written = acquired.writer.append(entry.clone()).await {
+                acknowledged.push(entry);
+            }
+        }
+        drop((acquired, store, second, reader));
+        let store = SqliteStore::open(&path).unwrap();
+        let seen = read(&store, &id).await;
+        assert!(
+            acknowledged
+                .iter()
+                .all(|entry| seen.entries.contains(entry)),
+            "{acknowledged:?} were acknowledged, and there are {seen:?}"
+        );
+    }
 }
 
 #[tokio::test]

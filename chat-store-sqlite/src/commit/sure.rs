@@ -21,6 +21,18 @@ use crate::{
 /// How long to wait for readers of the log. Ours are done in a moment; a backup may take minutes.
 const READERS: Duration = Duration::from_secs(1);
 
+/// What SQLite's log has before its pages, and before each of them, in bytes.
+const LOG_HEADER: i64 = 32;
+const PAGE_HEADER: i64 = 24;
+
+/// Where the next write goes.
+enum Log {
+    /// To the start of a log that is empty.
+    New,
+    /// Behind the pages of one that someone reads for longer than a moment.
+    Read { pages: i64 },
+}
+
 impl Thread {
     /// Writes what is in the log into the database, anew, and begins a new log. What a failed sync left in the log can be read and
     /// is not durable, and a second sync would have nothing to write; entries behind it would be lost with it, for a log is read
@@ -29,11 +41,10 @@ impl Thread {
         self.shared.sure.store(false, Ordering::Release);
         self.retire();
         let fresh = self.database.writer()?;
-        if self.begin_new_log(&fresh)? {
+        match self.begin_new_log(&fresh)? {
             // A log that comes back after a loss of power, cut short, would be replayed over what is newer.
-            self.database.sync_log()?;
-        } else {
-            self.write_log_again(&fresh)?;
+            Log::New => self.database.sync_log()?,
+            Log::Read { pages } => self.write_log_again(&fresh, pages)?,
         }
         self.open = Some(Open::new(fresh, &self.database)?);
         self.failed = None;
@@ -41,38 +52,44 @@ impl Thread {
         Ok(())
     }
 
-    /// False where someone reads the old log for longer than a moment.
-    fn begin_new_log(&self, fresh: &Connection) -> Result<bool, Failure> {
+    fn begin_new_log(&self, fresh: &Connection) -> Result<Log, Failure> {
         let mut patience = Patience::of(READERS);
         loop {
             #[cfg(test)]
             self.shared.faults.on_checkpoint()?;
-            let busy: i64 =
-                fresh.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            let (busy, pages) = fresh.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+            })?;
             if busy == 0 {
-                return Ok(true);
+                return Ok(Log::New);
             }
             if self.is_closing() || !patience.wait() {
-                return Ok(false);
+                return Ok(Log::Read { pages });
             }
         }
     }
 
     /// Writes the bytes of the log once more where they are, as they are. With the right to write taken, nobody else changes them,
     /// and whoever reads them sees the same ones all along.
-    fn write_log_again(&self, fresh: &Connection) -> Result<(), Failure> {
+    fn write_log_again(&self, fresh: &Connection, pages: i64) -> Result<(), Failure> {
+        let page: i64 = fresh.query_row("PRAGMA page_size", [], |row| row.get(0))?;
+        let least = u64::try_from(LOG_HEADER + pages * (PAGE_HEADER + page)).unwrap_or(0);
         self.begin(fresh)?;
-        let written = write_again(&self.database.log());
+        let written = write_again(&self.database.log(), least);
         let ended = fresh.execute_batch("ROLLBACK");
         written?;
         Ok(ended?)
     }
 }
 
-fn write_again(path: &Path) -> Result<(), StoreError> {
-    let Some(mut log) = system::open(path, Access::Write)? else {
-        return Ok(());
-    };
+/// `least` is how long the log has to be: one that was removed is made anew by SQLite, which goes on behind a hole.
+fn write_again(path: &Path, least: u64) -> Result<(), StoreError> {
+    let io = |error| StoreError::from_io("make sure of", path, error);
+    let missing = || io(std::io::Error::from(std::io::ErrorKind::NotFound));
+    let mut log = system::open(path, Access::Write)?.ok_or_else(missing)?;
+    if log.metadata().map_err(io)?.len() < least {
+        return Err(missing());
+    }
     let mut again = || -> std::io::Result<()> {
         let (mut chunk, mut at) = (vec![0; 64 << 10], 0);
         loop {
@@ -86,7 +103,7 @@ fn write_again(path: &Path) -> Result<(), StoreError> {
             at += read as u64;
         }
     };
-    again().map_err(|error| StoreError::from_io("make sure of", path, error))
+    again().map_err(io)
 }
 
 #[cfg(test)]
@@ -102,9 +119,10 @@ mod tests {
                 .map(|n: u32| n.to_le_bytes()[n as usize % 2])
                 .collect();
             std::fs::write(&path, &bytes).unwrap();
-            write_again(&path).unwrap();
+            write_again(&path, bytes.len() as u64).unwrap();
             assert_eq!(std::fs::read(&path).unwrap(), bytes);
         }
-        assert!(write_again(&folder.path().join("none")).is_ok());
+        assert!(write_again(&path, 200_001).is_err(), "it was longer");
+        assert!(write_again(&folder.path().join("none"), 0).is_err());
     }
 }

@@ -91,7 +91,7 @@ impl Thread {
             if let Err(error) = sure {
                 // Nothing is put behind what may be lost with it.
                 for write in writes {
-                    let error = self.in_place_or_lost(&write.change, || error.clone());
+                    let error = self.error_for(&write.change, &error);
                     write.answer(Appended::NotWritten(error));
                 }
                 return;
@@ -116,7 +116,7 @@ impl Thread {
                     self.retire();
                     let error = failure.into_error("write to", &self.database.path, None);
                     for write in writes.drain(..) {
-                        let error = self.in_place_or_lost(&write.change, || error.clone());
+                        let error = self.error_for(&write.change, &error);
                         write.answer(Appended::NotWritten(error));
                     }
                 }
@@ -132,7 +132,8 @@ impl Thread {
                     {
                         let error = failure.into_error("make sure of", &self.database.path, None);
                         for write in writes.drain(..) {
-                            write.answer(Appended::NotWritten(error.clone()));
+                            let error = self.error_for(&write.change, &error);
+                            write.answer(Appended::NotWritten(error));
                         }
                     }
                 }
@@ -141,7 +142,7 @@ impl Thread {
                     self.doubt(&failure);
                     let error = failure.into_error("commit to", &self.database.path, None);
                     for write in writes.drain(..) {
-                        let error = self.in_place_or_lost(&write.change, || error.clone());
+                        let error = self.error_for(&write.change, &error);
                         write.answer(Appended::Unknown(error));
                     }
                 }
@@ -159,6 +160,7 @@ impl Thread {
         };
         match open {
             Ok(open) => {
+                self.failed = None;
                 let round = self.transact(&open, writes);
                 self.open = Some(open);
                 round
@@ -184,6 +186,8 @@ impl Thread {
         // As late as can be: SQLite would go on with files that are at no path any more.
         if !(self.database.is_in_place() && open.is_log_in_place(&self.database)) {
             let _ = connection.execute_batch("ROLLBACK");
+            // Where only the log is another file, what was in it has to be looked for first.
+            self.shared.sure.store(false, Ordering::Release);
             return Round::NotBegun(Failure::Store(StoreError::from_io(
                 "write to",
                 &self.database.path,
@@ -219,10 +223,10 @@ impl Thread {
     /// # Errors
     /// Where the transaction is gone, or not to be trusted any more.
     fn apply(&self, connection: &Connection, change: &Change) -> Result<Appended, Failure> {
-        connection.execute_batch("SAVEPOINT request")?;
+        run(connection, "SAVEPOINT request")?;
         let refused = match change.apply(connection, &self.database) {
             Ok(()) => {
-                connection.execute_batch("RELEASE request")?;
+                run(connection, "RELEASE request")?;
                 return Ok(Appended::Written);
             }
             Err(refused) => refused,
@@ -235,7 +239,8 @@ impl Thread {
             }
             Refused::Failed(failure) => Appended::NotWritten(self.error_of(change, failure)),
         };
-        connection.execute_batch("ROLLBACK TO request; RELEASE request")?;
+        run(connection, "ROLLBACK TO request")?;
+        run(connection, "RELEASE request")?;
         Ok(answer)
     }
 
@@ -269,10 +274,11 @@ impl Thread {
         }
     }
 
-    fn in_place_or_lost(&self, change: &Change, error: impl FnOnce() -> StoreError) -> StoreError {
+    /// What failed for all, as an error of one of them.
+    fn error_for(&self, change: &Change, error: &StoreError) -> StoreError {
         match change.session() {
-            Some(session) if !self.database.is_in_place() => self.database.lost(session),
-            Some(_) | None => error(),
+            Some(session) => self.database.or_lost(session, error.clone()),
+            None => error.clone(),
         }
     }
 
@@ -291,6 +297,11 @@ impl Thread {
             let _ = connection.close();
         }
     }
+}
+
+/// For what is said for every request, and compiled once.
+fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
 impl Open {
