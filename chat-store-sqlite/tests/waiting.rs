@@ -8,7 +8,10 @@ use std::fs;
 use chat_core::{Appended, Seq, Store, StoreError};
 use chat_store_sqlite::SqliteStore;
 use common::{accepted, created, script, session, write};
-use futures_util::{StreamExt as _, future::poll_immediate};
+use futures_util::{
+    StreamExt as _,
+    future::{Either, poll_immediate, select},
+};
 
 /// Two stores of one database. They share nothing, as two processes.
 fn two_stores() -> (tempfile::TempDir, [SqliteStore; 2]) {
@@ -24,16 +27,16 @@ async fn s5_a_holder_that_comes_right_back_lets_the_other_in_first() {
     let id = session("s");
     stores[0].create(&id, script()).await.unwrap();
     let turnstile = folder.path().join("chat.db-holds/1.turn");
+    // The other one is next as soon as it has the turnstile.
+    let is_next = || {
+        fs::File::open(&turnstile)
+            .unwrap()
+            .try_lock_shared()
+            .is_err()
+    };
     let mut holder = stores[0].acquire(&id, Seq(3)).await.unwrap();
-    for turn in 1..=20 {
-        let mut other = tokio::spawn(stores[turn % 2].acquire(&id, Seq(3)));
-        // The other one is next as soon as it has the turnstile.
-        let is_next = || {
-            fs::File::open(&turnstile)
-                .unwrap()
-                .try_lock_shared()
-                .is_err()
-        };
+    let mut other = tokio::spawn(stores[1].acquire(&id, Seq(3)));
+    for turn in 0..20 {
         for _ in 0..1_000_000 {
             assert!(
                 poll_immediate(&mut other).await.is_none(),
@@ -45,12 +48,10 @@ async fn s5_a_holder_that_comes_right_back_lets_the_other_in_first() {
             tokio::task::yield_now().await;
         }
         drop(holder);
-        let again = stores[(turn + 1) % 2].acquire(&id, Seq(3));
-        match futures_util::future::select(other, again).await {
-            futures_util::future::Either::Left((next, _)) => holder = next.unwrap().unwrap(),
-            futures_util::future::Either::Right(_) => {
-                panic!("turn {turn}: the holder was let in again first")
-            }
+        let again = tokio::spawn(stores[turn % 2].acquire(&id, Seq(3)));
+        match select(other, again).await {
+            Either::Left((next, again)) => (holder, other) = (next.unwrap().unwrap(), again),
+            Either::Right(_) => panic!("turn {turn}: the holder was let in again first"),
         }
     }
 }
