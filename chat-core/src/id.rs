@@ -94,10 +94,10 @@ macro_rules! id {
         }
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
+                let text = crate::text::shared(deserializer)?;
                 let check: fn(&str) -> Result<(), $error> = $check;
                 check(&text).map_err(serde::de::Error::custom)?;
-                Ok(Self(text.into()))
+                Ok(Self(text))
             }
         }
     };

@@ -56,6 +56,7 @@ mod record;
 mod redact;
 mod responder;
 mod store;
+mod text;
 mod time;
 mod tool;
 mod trace;

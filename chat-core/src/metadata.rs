@@ -9,8 +9,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[serde(rename_all = "camelCase")]
 pub struct ModelRef {
     /// Who serves it, such as `openai`.
+    #[serde(deserialize_with = "crate::text::shared")]
     pub provider: Arc<str>,
     /// Its name there, such as `gpt-5-mini`.
+    #[serde(deserialize_with = "crate::text::shared")]
     pub model_id: Arc<str>,
 }
 
@@ -143,6 +145,7 @@ impl<'de> Deserialize<'de> for FinishReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponderInfo {
     /// `model`, `agent`, or `custom` unless set.
+    #[serde(deserialize_with = "crate::text::shared")]
     pub kind: Arc<str>,
     /// The responder's own id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
