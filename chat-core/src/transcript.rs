@@ -238,10 +238,20 @@ impl Transcript {
         else {
             return;
         };
-        if is_open(&slot.record) {
-            let mut record = slot.record.clone();
-            change(&mut record);
-            *slot = Slot::new(record);
+        if !is_open(&slot.record) {
+            return;
+        }
+        match Arc::get_mut(slot) {
+            // Nobody was given the turn as it was, which is so all the while a journal is replayed.
+            Some(slot) => {
+                change(&mut slot.record);
+                slot.tokens = OnceLock::new();
+            }
+            None => {
+                let mut record = slot.record.clone();
+                change(&mut record);
+                *slot = Slot::new(record);
+            }
         }
     }
 }
