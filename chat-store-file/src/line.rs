@@ -23,7 +23,7 @@ pub(crate) fn seal(entry: &Entry) -> Vec<u8> {
 
 /// In JSON a raw line break can only stand between tokens, where a space means the same.
 fn one_line(text: &str) -> Cow<'_, str> {
-    if text.bytes().any(|b| matches!(b, b'\n' | b'\r')) {
+    if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_some() {
         text.replace(['\n', '\r'], " ").into()
     } else {
         text.into()
@@ -45,7 +45,7 @@ pub(crate) fn unseal(line: &[u8]) -> Result<Entry, Bad> {
         what: what.into(),
         at,
     };
-    if let Some(at) = line.iter().position(|b| *b == 0) {
+    if let Some(at) = memchr::memchr(0, line) {
         return Err(damaged("a hole of NUL bytes", at));
     }
     let text = std::str::from_utf8(line)
@@ -58,9 +58,8 @@ pub(crate) fn unseal(line: &[u8]) -> Result<Entry, Bad> {
             Err(DecodeError::Invalid(_)) => damaged("it is not a journal entry", 0),
         });
     };
-    let entry = format!("{open}}}");
-    // Compared as text: one way to write a checksum, so that no flipped bit passes.
-    if format!("{:08x}", crc32c::crc32c(entry.as_bytes())) != crc {
+    let entry = [open, "}"].concat();
+    if parse_crc(crc) != Some(crc32c::crc32c(entry.as_bytes())) {
         return Err(damaged("checksum differs", 0));
     }
     Entry::decode(&entry).map_err(|error| match error {
@@ -77,6 +76,18 @@ fn split_seal(text: &str) -> Option<(&str, &str)> {
     let at = text.len().checked_sub(SEAL)?;
     let (open, seal) = (text.get(..at)?, text.get(at..)?);
     Some((open, seal.strip_prefix(BEFORE)?.strip_suffix(AFTER)?))
+}
+
+/// Takes small digits only: one way to write a checksum, so that no flipped bit passes.
+fn parse_crc(text: &str) -> Option<u32> {
+    text.bytes().try_fold(0, |crc, digit| {
+        let value = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' => digit - b'a' + 10,
+            _ => return None,
+        };
+        Some(crc << 4 | u32::from(value))
+    })
 }
 
 #[cfg(test)]
@@ -134,6 +145,11 @@ mod tests {
         assert_eq!(what(&with(9, b'9')), "checksum differs");
         assert_eq!(what(&with(9, 0)), "a hole of NUL bytes");
         assert_eq!(what(&with(9, 0xff)), "not valid UTF-8");
+        let crc = line.len() - AFTER.len() - 8..line.len() - AFTER.len();
+        for at in crc {
+            assert_eq!(what(&with(at, line[at] ^ 0x20)), "checksum differs", "{at}");
+            assert_eq!(what(&with(at, b'g')), "checksum differs", "{at}");
+        }
         assert_eq!(
             what(&[&line[..40], line].concat()),
             "checksum differs",

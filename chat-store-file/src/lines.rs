@@ -96,7 +96,7 @@ impl<F: Borrow<dyn File>> Lines<F> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            let newline = chunk.iter().position(|b| *b == b'\n');
+            let newline = memchr::memchr(b'\n', chunk);
             let taken = newline.map_or(chunk.len(), |at| at + 1);
             let at_end = chunk.is_empty();
             // Bytes past the limit are counted and forgotten: a hole may be as long as the disk.
