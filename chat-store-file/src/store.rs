@@ -61,8 +61,8 @@ struct Inner {
     durability: Durability,
     sessions: Sessions,
     index: Arc<tokio::sync::Mutex<Index>>,
-    /// Whether what killed processes left was looked for.
-    is_clean: AtomicBool,
+    /// Whether the folder was made ready for new sessions.
+    is_prepared: AtomicBool,
 }
 
 /// How a [`FileStore`] is to be opened.
@@ -133,9 +133,33 @@ impl FileStoreOptions {
                 durability,
                 sessions: Sessions::default(),
                 index: Arc::default(),
-                is_clean: AtomicBool::new(false),
+                is_prepared: AtomicBool::new(false),
             }),
         })
+    }
+}
+
+impl Inner {
+    /// What a store does before it creates its first session, and one that creates none never does: whoever made the folder
+    /// may have been killed before its name was durable, and others may have left what they were writing.
+    fn prepare_folder(&self) -> Result<(), StoreError> {
+        if self.is_prepared.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let Folder { files, path } = &self.folder;
+        if let (Durability::Full, Some(above)) = (self.durability, path.parent()) {
+            match files.sync_folder(above) {
+                // Not ours to open: then we did not make the folder either.
+                Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {
+                    return Err(StoreError::from_io("sync", above, error));
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        // What is left is in nobody's way.
+        let _ = create::clean_up(&self.folder);
+        self.is_prepared.store(true, Ordering::Relaxed);
+        Ok(())
     }
 }
 
@@ -205,13 +229,8 @@ impl Store for FileStore {
                 let (session, paths, inner) = (session.clone(), paths.clone(), inner.clone());
                 let entries = entries.clone();
                 let attempt = move || {
-                    let created = create::create(&session, &paths, inner.durability, &entries)?;
-                    // Here and nowhere else: a store that only reads changes nothing.
-                    if !inner.is_clean.swap(true, Ordering::Relaxed) {
-                        // What is left is in nobody's way, and the session is there.
-                        let _ = create::clean_up(&inner.folder);
-                    }
-                    Ok(created)
+                    inner.prepare_folder()?;
+                    create::create(&session, &paths, inner.durability, &entries)
                 };
                 match blocking(attempt).await? {
                     Created::Done => return Ok(()),
@@ -330,3 +349,6 @@ impl Store for FileStore {
         Capabilities::persistent(self.inner.durability, HoldRelease::AtOnce)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -219,7 +219,7 @@ async fn s3_a_tail_of_nuls_is_torn() {
 }
 
 #[tokio::test]
-async fn s3_damage_is_named_with_line_byte_and_cause() {
+async fn s3_c20_c21_c22_damage_is_named_with_line_byte_and_cause() {
     let mut bench = Bench::new().await;
     let sound = bench.sound.clone();
     let lines = bench.lines();

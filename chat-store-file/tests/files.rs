@@ -10,9 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use chat_core::{Appended, ListRequest, Seq, Store, StoreError};
+use chat_core::{Appended, ListRequest, Seq, SessionId, Store, StoreError};
 use chat_store_file::FileStore;
-use common::{accepted, created, read, script, session, write};
+use common::{accepted, created, one_session, read, script, session, write};
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder)
@@ -60,6 +60,35 @@ async fn s4_c33_files_and_folders_are_private_to_their_owner() {
     ] {
         assert_eq!(mode(made), 0o700, "{}", made.display());
     }
+}
+
+#[tokio::test]
+async fn s4_c32_no_id_leads_out_of_the_folder() {
+    for id in ["..", ".", "../s", "a/b", "/s", "a\\b", "..\\s", "", "a\0b"] {
+        assert!(SessionId::parse(id).is_err(), "{id:?}");
+    }
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("store");
+    let store = FileStore::open(&folder).unwrap();
+    let ids = [
+        "...",
+        "~",
+        "-rf",
+        "%2e%2e%2f",
+        "C:",
+        "a:b",
+        "con",
+        "*",
+        "$HOME",
+    ];
+    for id in ids {
+        let id = session(id);
+        store.create(&id, script()).await.unwrap();
+        drop(store.acquire(&id, Seq::ZERO).await.unwrap());
+        assert_eq!(store.journal_path(&id).parent(), Some(store.folder()));
+    }
+    assert_eq!(names(root.path()), ["store"]);
+    assert_eq!(names(&folder).len(), 3 * ids.len(), "journals and locks");
 }
 
 #[tokio::test]
@@ -187,10 +216,7 @@ async fn s6_leftovers_and_strangers_are_not_listed() {
 
 #[tokio::test]
 async fn s7_create_leaves_no_temporary_behind_whether_or_not_it_succeeds() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = FileStore::open(folder.path()).unwrap();
-    let id = session("s");
-    store.create(&id, script()).await.unwrap();
+    let (folder, store, id) = one_session().await;
     let before = fs::read(store.journal_path(&id)).unwrap();
     assert!(matches!(
         store.create(&id, vec![created()]).await,
@@ -202,6 +228,37 @@ async fn s7_create_leaves_no_temporary_behind_whether_or_not_it_succeeds() {
     ));
     assert_eq!(fs::read(store.journal_path(&id)).unwrap(), before);
     assert_eq!(names(folder.path()), ["s.jsonl", "s.lock"]);
+}
+
+#[tokio::test]
+async fn s7_what_a_killed_create_left_is_cleaned_up_by_the_next_one_or_with_its_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let leave = |name: &str| fs::write(folder.path().join(name), "what was said").unwrap();
+    let not_ours = [
+        "s.tmp-1",
+        "X.tmp-0123456789abcdef",
+        "s.tmp-0123456789abcdef.bak",
+    ];
+    for name in not_ours {
+        leave(name);
+    }
+    leave("s.tmp-0123456789abcdef");
+    leave("t.tmp-0123456789abcdef");
+    let writing = fs::File::open(folder.path().join("t.tmp-0123456789abcdef")).unwrap();
+    writing.lock().unwrap();
+    let store = FileStore::open(folder.path()).unwrap();
+    assert_eq!(names(folder.path()).len(), 5, "opening changes nothing");
+    store.create(&session("u"), script()).await.unwrap();
+    let mut left = vec!["t.tmp-0123456789abcdef", "u.jsonl", "u.lock"];
+    left.extend(not_ours);
+    left.sort_unstable();
+    assert_eq!(names(folder.path()), left, "a living process writes t");
+    drop(writing);
+
+    leave("u.tmp-0123456789abcdef");
+    store.delete(&session("u")).await.unwrap();
+    left.retain(|name| !name.starts_with('u'));
+    assert_eq!(names(folder.path()), left);
 }
 
 #[tokio::test]
@@ -245,10 +302,7 @@ async fn s7_delete_removes_every_file_of_the_session_and_no_other() {
 
 #[tokio::test]
 async fn s5_a_store_keeps_no_file_open_between_turns() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = FileStore::open(folder.path()).unwrap();
-    let id = session("s");
-    store.create(&id, script()).await.unwrap();
+    let (folder, store, id) = one_session().await;
     let open = || {
         let links = fs::read_dir("/proc/self/fd")
             .into_iter()
@@ -278,10 +332,7 @@ async fn s5_a_store_keeps_no_file_open_between_turns() {
 
 #[tokio::test]
 async fn s5_the_hold_of_a_replaced_lock_file_is_lost() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = FileStore::open(folder.path()).unwrap();
-    let id = session("s");
-    store.create(&id, script()).await.unwrap();
+    let (folder, store, id) = one_session().await;
     let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
     fs::remove_file(folder.path().join("s.lock")).unwrap();
     assert!(

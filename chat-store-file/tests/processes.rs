@@ -20,7 +20,7 @@ use std::{
 
 use chat_core::{Acquired, Appended, ListRequest, Seq, SessionId, Store, StoreError};
 use chat_store_file::FileStore;
-use common::{accepted, completed, created, read, script, session, write};
+use common::{accepted, completed, created, one_session, read, script, session, write};
 use futures_util::future::poll_immediate;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -112,10 +112,7 @@ async fn hold(store: FileStore) {
 
 #[tokio::test]
 async fn s5_c24_a_killed_holders_hold_is_free_at_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = FileStore::open(folder.path()).unwrap();
-    let id = session("s");
-    store.create(&id, script()).await.unwrap();
+    let (folder, store, id) = one_session().await;
     for round in 0..3 {
         let mut other = Other::start("hold", folder.path());
         assert_eq!(other.answer(), "held");
@@ -164,10 +161,7 @@ async fn keep_writing(store: FileStore) {
 
 #[tokio::test]
 async fn s2_what_a_killed_writer_acknowledged_is_there_and_the_next_append_is_sound() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = FileStore::open(folder.path()).unwrap();
-    let id = session("s");
-    store.create(&id, script()).await.unwrap();
+    let (folder, store, id) = one_session().await;
     for _ in 0..5 {
         let mut other = Other::start("write", folder.path());
         let mut acknowledged = 0;

@@ -204,7 +204,7 @@ fn s2_an_acquire_makes_sure_of_what_another_holder_wrote_and_only_of_that() {
 }
 
 #[test]
-fn a_turn_in_a_long_journal_reads_what_one_in_a_short_one_does() {
+fn c27_a_turn_in_a_long_journal_reads_what_one_in_a_short_one_does() {
     let mut bench = Bench::new();
     for seq in 1..=2000 {
         // Not through the journal: only the reading is measured.

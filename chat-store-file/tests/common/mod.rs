@@ -5,7 +5,9 @@ use chat_core::{
     Appended, Entry, EntryBody, EntryId, JournalPart, JournalWriter, Metadata, ResponderInfo, Seq,
     SessionId, Store, StoreError, Timestamp, TornTail, TurnId,
 };
+use chat_store_file::FileStore;
 use futures_util::StreamExt as _;
+use tempfile::TempDir;
 
 pub(crate) fn session(id: &str) -> SessionId {
     SessionId::parse(id).unwrap()
@@ -46,6 +48,15 @@ pub(crate) fn completed(seq: u64, turn: &str) -> Entry {
 /// A first entry and one turn.
 pub(crate) fn script() -> Vec<Entry> {
     vec![created(), accepted(1, "t"), completed(2, "t")]
+}
+
+/// A store in a folder of its own, with one session in it: that of `script()`.
+pub(crate) async fn one_session() -> (TempDir, FileStore, SessionId) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FileStore::open(folder.path()).unwrap();
+    let id = session("s");
+    store.create(&id, script()).await.unwrap();
+    (folder, store, id)
 }
 
 /// What a journal reads as: its entries, a torn tail, an error.
