@@ -73,8 +73,8 @@ struct Base {
     version: Option<Version>,
     /// Whether marks are taken away by nothing but this file or what the rows have by now.
     is_believed: bool,
-    /// Whether a reader could believe it.
-    is_good: bool,
+    /// Whether it would serve better if it were saved anew.
+    is_worn: bool,
     /// The scan that it has.
     scanned: Option<Stamp>,
     /// Whether another saved it.
@@ -145,7 +145,7 @@ impl Index {
         self.base = Base {
             version,
             is_believed: is_good,
-            is_good,
+            is_worn: !is_good && (loaded.is_none() || folder.files.boot().is_some()),
             scanned: None,
             is_anothers: true,
         };
@@ -231,12 +231,15 @@ impl Index {
     /// Saves what is worth it, and takes marks away. What can't be done is left for the next list: an index in memory serves, too.
     pub(crate) fn keep(&mut self, folder: &Folder, looked: &Looked) {
         let total = self.rows().len();
-        // The names of a folder that is left alone are worth saving once: for a process that lists and ends, as a command does.
-        let rescanned =
-            self.base.is_anothers && self.scanned.is_some() && self.scanned != self.base.scanned;
+        // That the names of a folder were read is worth saving once, where it can be believed: for a process that lists and ends,
+        // as a command does.
+        let rescanned = self.base.is_anothers
+            && self.scanned.is_some()
+            && self.scanned != self.base.scanned
+            && folder.files.boot().is_some();
         let saves = self.unsaved.saturating_mul(self.bounds.per_unsaved) > total
             || rescanned
-            || (!self.base.is_good && total > 0);
+            || (self.base.is_worn && total > 0);
         let marked = self.rows().iter().filter(|row| row.marked).count();
         let clears = marked > self.bounds.marks;
         if !saves && !clears {
@@ -252,7 +255,7 @@ impl Index {
             self.base = Base {
                 version: Some(version),
                 is_believed: true,
-                is_good: true,
+                is_worn: false,
                 scanned: self.scanned,
                 is_anothers: false,
             };

@@ -132,6 +132,58 @@ fn s6_after_another_start_of_the_machine_every_row_is_looked_at_once() {
     fs::remove_file(writer.lock("s1")).unwrap();
     lab.boot(None);
     assert_eq!(Lister::new(&lab, folder.path(), EAGER).ids(1), ["s1"]);
+    // Nor does it help to save it again and again.
+    lab.take_counts();
+    assert_eq!(
+        Lister::new(&lab, folder.path(), Bounds::default()).ids(1),
+        ["s1"]
+    );
+    assert_eq!(lab.take_counts().0, 0);
+}
+
+/// An error that goes is told, or made up for by a look, and leaves nothing behind.
+#[test]
+fn s6_an_error_that_goes_leaves_no_trace() {
+    let cases = [
+        (Asked::Look, ""),
+        (Asked::Names, ""),
+        (Asked::Open, "index"),
+        (Asked::Look, "list"),
+        (Asked::Lock, "lock"),
+        (Asked::Rename, "index"),
+        (Asked::Look, "s1.jsonl"),
+        (Asked::Open, "s1.jsonl"),
+        (Asked::Open, "s2.turn"),
+        (Asked::Lock, "s2.lock"),
+        (Asked::Remove, "s2.lock"),
+    ];
+    for (asked, ending) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = Writer::new(folder.path());
+        for n in 0..4 {
+            writer.create(&format!("s{n}"), n);
+        }
+        let lab = Lab::settled();
+        let mut lister = Lister::new(&lab, folder.path(), EAGER);
+        lister.ids(9);
+        writer.turn("s1", 10, "hello");
+        writer.turn("s2", 11, "hello");
+        lab.fail(asked, ending);
+        let request = ListRequest::default();
+        let told = list::page(&mut lister.index, &lister.folder, &request);
+        assert!(lab.is_used_up(), "{asked:?} {ending}");
+        let told = match told {
+            Ok(page) => page.sessions.iter().any(|one| one.error.is_some()),
+            Err(_) => true,
+        };
+        let tells = matches!((asked, ending), (_, "") | (Asked::Open, "s1.jsonl"));
+        assert_eq!(told, tells, "{asked:?} {ending}");
+        assert_same(&lister.list(1), &truth(folder.path()));
+        assert_same(
+            &Lister::new(&lab, folder.path(), EAGER).list(1),
+            &truth(folder.path()),
+        );
+    }
 }
 
 #[test]

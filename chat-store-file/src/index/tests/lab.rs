@@ -31,7 +31,7 @@ struct First {
     asked: Asked,
     /// How the path ends.
     ending: &'static str,
-    what: Box<dyn FnOnce() + Send>,
+    what: Box<dyn FnOnce() -> io::Result<()> + Send>,
 }
 
 /// What something else can happen before.
@@ -42,7 +42,7 @@ pub(super) enum Asked {
     Remove,
     Names,
     Rename,
-    /// The look at the index file, by opening it.
+    Look,
     Open,
 }
 
@@ -89,7 +89,20 @@ impl Lab {
         ending: &'static str,
         what: impl FnOnce() + Send + 'static,
     ) {
-        let what = Box::new(what);
+        let what = Box::new(move || {
+            what();
+            Ok(())
+        });
+        self.set().first = Some(First {
+            asked,
+            ending,
+            what,
+        });
+    }
+
+    /// Once, an error instead of this.
+    pub(super) fn fail(&self, asked: Asked, ending: &'static str) {
+        let what = Box::new(|| Err(io::Error::other("too many open files")));
         self.set().first = Some(First {
             asked,
             ending,
@@ -106,15 +119,13 @@ impl Lab {
         self.0.lock().unwrap()
     }
 
-    fn asked(&self, asked: Asked, path: &Path) {
+    fn asked(&self, asked: Asked, path: &Path) -> io::Result<()> {
         let mut set = self.set();
         let first = set.first.take_if(|first| {
             first.asked == asked && path.to_string_lossy().ends_with(first.ending)
         });
         drop(set);
-        if let Some(first) = first {
-            (first.what)();
-        }
+        first.map_or(Ok(()), |first| (first.what)())
     }
 
     fn change(&self) -> io::Result<()> {
@@ -139,7 +150,7 @@ impl Lab {
 
 impl FileSystem for Lab {
     fn open(&self, path: &Path, access: Access) -> io::Result<Box<dyn File>> {
-        self.asked(Asked::Open, path);
+        self.asked(Asked::Open, path)?;
         if path.extension().is_some_and(|ending| ending == "jsonl") {
             self.set().journals_opened += 1;
         }
@@ -152,30 +163,31 @@ impl FileSystem for Lab {
     }
 
     fn link(&self, file: &Path, name: &Path) -> io::Result<()> {
-        self.asked(Asked::Link, name);
+        self.asked(Asked::Link, name)?;
         self.change()?;
         Disk.link(file, name)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.asked(Asked::Rename, to);
+        self.asked(Asked::Rename, to)?;
         self.change()?;
         Disk.rename(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.asked(Asked::Remove, path);
+        self.asked(Asked::Remove, path)?;
         self.change()?;
         Disk.remove(path)
     }
 
     fn look(&self, path: &Path) -> io::Result<Option<Metadata>> {
+        self.asked(Asked::Look, path)?;
         self.set().looks += 1;
         Disk.look(path)
     }
 
     fn names(&self, folder: &Path) -> io::Result<Names> {
-        self.asked(Asked::Names, folder);
+        self.asked(Asked::Names, folder)?;
         Disk.names(folder)
     }
 
@@ -232,12 +244,14 @@ impl File for LabFile {
     }
 
     fn try_lock(&self) -> Result<(), TryLockError> {
-        self.lab.asked(Asked::Lock, &self.path);
+        let asked = self.lab.asked(Asked::Lock, &self.path);
+        asked.map_err(TryLockError::Error)?;
         self.file.try_lock()
     }
 
     fn try_lock_shared(&self) -> Result<(), TryLockError> {
-        self.lab.asked(Asked::Lock, &self.path);
+        let asked = self.lab.asked(Asked::Lock, &self.path);
+        asked.map_err(TryLockError::Error)?;
         self.file.try_lock_shared()
     }
 }
