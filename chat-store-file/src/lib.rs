@@ -31,7 +31,7 @@
 //! | `NAME.lock` | locked by the holder of the session; empty. It stays, as a mark that the journal may have been written |
 //! | `NAME.turn` | the turnstile, locked by whoever is next; empty |
 //! | `NAME.torn-OFFSET-CRC` | what a crash left behind a journal's last whole line, set aside |
-//! | `NAME.tmp-…` | a journal that is being created, or whose creator was killed; never listed, safe to remove |
+//! | `NAME.tmp-…` | a journal that is being created, locked by its creator; never listed. What a killed one left is removed before a store creates its first session, and with its session |
 //! | `list/` | an index for lists, and its lock; safe to remove, and made anew by the next list |
 //!
 //! `NAME` is the session's id where that is made of `a-z 0-9 _ . -`, does not begin with a dot and is no device name of Windows;
@@ -45,13 +45,18 @@
 //! - [`Durability::Full`](chat_core::Durability::Full), the default: an append is one write and one sync, and has answered when the
 //!   device has. It survives a loss of power, as far as the device keeps its own promise.
 //! - [`Durability::Os`](chat_core::Durability::Os): an append is one write. It survives a crash of the process, since the system has it,
-//!   and not one of the machine: after that, the last entries may be missing or torn, and a journal that was just created
-//!   may be damaged.
+//!   and not one of the machine: after that, the last entries may be missing, torn or damaged, and a journal that was just
+//!   created missing or damaged.
+//!
+//! A name is made durable as well: that of a new journal before `create` answers, that of one whose creator may have been killed
+//! before that by the first `acquire` of a store, and that of the store's folder, which is synced from above. Where a new name
+//! can't be made durable, `create` takes the journal back and fails; where not even that can be done, its error says that the
+//! session is there. A delete that failed can be done again, and ends as usual or with *missing*, both durable.
 //!
 //! A sync that failed is never simply tried again: the system may have dropped what it could not write, and a second sync then has
 //! nothing to do. The append is `Unknown`; `recover` opens the file anew, writes the last line *again*, in place, and syncs that.
-//! `acquire` does the same for a last line which this store has not made sure of before. `read` shows a line as soon as it is in
-//! the file, which can be a moment before it is durable.
+//! `acquire` does the same for a last line which this store has not made sure of before. Either may be killed at any point and is
+//! done again by whoever comes next. `read` shows a line as soon as it is in the file, which can be a moment before it is durable.
 //!
 //! # Torn, damaged, and what can't be told apart
 //! **Torn** is what stands behind the last newline, a tail of NULs among it. `acquire` and `recover` copy it to a file of its own,
@@ -63,6 +68,8 @@
 //! Not told apart:
 //! - a last line that was never finished, and one that was and lost its newline, or its end, to something else than a crash;
 //! - whole entries missing from the end, and entries that were never written (someone put an older copy in place);
+//! - a last line whose end reached the device before its beginning, as a file system may write a long one, and a hole in one that
+//!   was whole: both end in a newline and are called damaged, though nobody was told that the first was written;
 //! - damage done on purpose: a checksum is no signature.
 //!
 //! # Holds
