@@ -23,9 +23,10 @@
 //! # What is not believed
 //! A loss of power may take a mark and leave what was written under it, and a copied or restored folder has other files than the
 //! index it came with. So the index names the start of the machine and the very file it was saved in; where either is another
-//! or unknown, where the file is not there or damaged, each row's stamp is looked at once. A stamp that was taken within the
-//! clock's granularity of a write is not believed either (as in git: "racily clean"). A folder that can't be written has its
-//! index in memory, and every row looked at for each list.
+//! or unknown, where the file is not there or damaged, each row's stamp is looked at once; a stamp from the last minute before the
+//! save is not believed then, since a loss of power may leave a file that was not synced its length and not its content. A stamp
+//! that was taken within the clock's granularity of a write is never believed (as in git: "racily clean"). A folder that can't be
+//! written has its index in memory, and every row looked at for each list.
 //!
 //! What a list does not see: a journal that is changed in place, behind the store's back and without its lock, before it is shown;
 //! until then it stands where it stood. It is checked when shown, and its harm named, unless whoever did the harm also put

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::row::{Key, Row};
+use super::row::{Key, Row, Standing};
 
 /// What came of one row.
 #[derive(Debug)]
@@ -40,6 +40,15 @@ impl Rows {
     pub(crate) fn mark(&mut self, marked: impl Fn(usize) -> bool) {
         for (at, row) in self.0.iter_mut().enumerate() {
             row.marked = marked(at);
+        }
+    }
+
+    /// Takes the belief from rows whose files were written since a time, in nanoseconds since 1970.
+    pub(crate) fn unsettle_since(&mut self, since: i64) {
+        for row in &mut self.0 {
+            if row.standing == Standing::Settled && row.stamp.modified >= since {
+                row.standing = Standing::Unsettled;
+            }
         }
     }
 

@@ -22,6 +22,10 @@ use crate::{
 /// The index's own folder, so that saving it leaves the stamp of the sessions' folder alone.
 const HOME: &str = "list";
 
+/// How long a system may keep what was written and not synced, in nanoseconds: twice what they do. A loss of power in that time
+/// may leave a file of its length and time without its content.
+const UNFLUSHED: i64 = 60 * 1_000_000_000;
+
 fn home(folder: &Folder) -> PathBuf {
     folder.path.join(HOME)
 }
@@ -68,7 +72,12 @@ pub(crate) struct Loaded {
 pub(crate) fn load(folder: &Folder) -> Option<Loaded> {
     let opened = open(folder)?;
     let found = opened.metadata().ok()?;
-    let (head, rows) = file::decode(&read(&*opened, found.len)?)?;
+    let (head, mut rows) = file::decode(&read(&*opened, found.len)?)?;
+    let is_good = head.boot.is_some() && head.boot == folder.files.boot() && head.own == found.id;
+    if !is_good {
+        let saved = Stamp::of(&found).modified;
+        rows.unsettle_since(saved.saturating_sub(UNFLUSHED));
+    }
     Some(Loaded {
         rows,
         scanned: head.scanned,
@@ -76,7 +85,7 @@ pub(crate) fn load(folder: &Folder) -> Option<Loaded> {
             id: found.id,
             nonce: Some(head.nonce),
         },
-        is_good: head.boot.is_some() && head.boot == folder.files.boot() && head.own == found.id,
+        is_good,
     })
 }
 

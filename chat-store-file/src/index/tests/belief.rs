@@ -141,6 +141,31 @@ fn s6_after_another_start_of_the_machine_every_row_is_looked_at_once() {
     assert_eq!(lab.take_counts().0, 0);
 }
 
+/// What was not synced may have its length and its time on the disk, and not its content.
+#[test]
+fn s6_what_was_just_written_before_a_loss_of_power_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = Writer::new(folder.path());
+    for n in 0..4 {
+        writer.create(&format!("s{n}"), n);
+    }
+    fs::File::options()
+        .write(true)
+        .open(writer.journal("s2"))
+        .and_then(|file| file.set_modified(SystemTime::now()))
+        .unwrap();
+    let lab = Lab::settled();
+    Lister::new(&lab, folder.path(), EAGER).ids(9);
+    lab.take_counts();
+    Lister::new(&lab, folder.path(), EAGER).ids(9);
+    assert_eq!(lab.take_counts().1, 0);
+    lab.boot(Some(2));
+    Lister::new(&lab, folder.path(), EAGER).ids(9);
+    assert_eq!(lab.take_counts().1, 1);
+    Lister::new(&lab, folder.path(), EAGER).ids(9);
+    assert_eq!(lab.take_counts().1, 0);
+}
+
 /// An error that goes is told, or made up for by a look, and leaves nothing behind.
 #[test]
 fn s6_an_error_that_goes_leaves_no_trace() {
