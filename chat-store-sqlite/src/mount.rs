@@ -24,15 +24,10 @@ fn refused(folder: &Path, name: &str) -> StoreError {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn unsafe_kind(folder: &Path) -> Option<std::borrow::Cow<'static, str>> {
     let kind = rustix::fs::statfs(folder).ok()?.f_type;
-    // The numbers have 32 bits; where the field is wider, one with its highest bit set may have been widened as negative.
-    #[expect(
-        clippy::allow_attributes,
-        reason = "the field's type differs from platform to platform"
-    )]
+    // The numbers have 32 bits, in a field that is wider on some platforms, and may be negative there.
     #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::unnecessary_cast
+        clippy::unnecessary_cast,
+        reason = "the field's type differs from platform to platform"
     )]
     let kind = kind as u32;
     by_number(kind).map(Into::into)
