@@ -157,8 +157,13 @@ impl Rounds {
     }
 
     pub(crate) fn median(&self) -> Duration {
+        self.quantile(0.5)
+    }
+
+    /// The duration that this share of the rounds stayed below.
+    pub(crate) fn quantile(&self, share: f64) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
-        sorted[sorted.len() / 2]
+        sorted[(sorted.len() as f64 * share) as usize]
     }
 }
