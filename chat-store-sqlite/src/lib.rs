@@ -62,6 +62,10 @@
 //! such a log behind, and an entry put after its end would be lost with it. `acquire` does it, too, where the last entry was written
 //! by a store that does not sync. `read` takes no such care: it shows what is committed.
 //!
+//! Where recovery says that an entry is not there, it never comes back. Where nobody recovers, for the writer was killed in its commit or
+//! closed after one that failed, the entry may: other stores that were open already, and wrote nothing since, do not see it, and one that is
+//! opened when all of them are gone may find it in the log, whole.
+//!
 //! # Damaged, and what can't be told apart
 //! A transaction is there whole or not at all: nothing is ever torn. **Damaged** is an entry whose checksum is wrong, one that is
 //! missing (the last ones, too), one behind the journal's end, a text that is no entry or another one's, a page that makes no

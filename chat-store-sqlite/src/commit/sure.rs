@@ -13,8 +13,10 @@ use rusqlite::Connection;
 
 use super::thread::{Open, Thread};
 use crate::{
+    database::patiently,
     failure::Failure,
     patience::Patience,
+    schema,
     system::{self, Access},
 };
 
@@ -71,14 +73,22 @@ impl Thread {
 
     /// Writes the bytes of the log once more where they are, as they are. With the right to write taken, nobody else changes them,
     /// and whoever reads them sees the same ones all along.
+    ///
+    /// Behind them may stand what nobody sees: a commit whose sync failed, whole, which would be replayed once nobody has the
+    /// database open any more. A commit that changes nothing takes its place, and what is left of it fits nothing then: each
+    /// page's checksum goes on from the one before.
     fn write_log_again(&self, fresh: &Connection, pages: i64) -> Result<(), Failure> {
         let page: i64 = fresh.query_row("PRAGMA page_size", [], |row| row.get(0))?;
         let least = u64::try_from(LOG_HEADER + pages * (PAGE_HEADER + page)).unwrap_or(0);
         self.begin(fresh)?;
-        let written = write_again(&self.database.log(), least);
-        let ended = fresh.execute_batch("ROLLBACK");
-        written?;
-        Ok(ended?)
+        if let Err(error) = write_again(&self.database.log(), least) {
+            fresh.execute_batch("ROLLBACK")?;
+            return Err(error.into());
+        }
+        fresh.pragma_update(None, "user_version", schema::FORMAT)?;
+        patiently(|| fresh.execute_batch("COMMIT").map_err(Failure::from))?;
+        // A store that does not sync its commits syncs this one.
+        Ok(self.database.sync_log()?)
     }
 }
 

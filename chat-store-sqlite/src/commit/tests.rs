@@ -14,6 +14,7 @@ use crate::{SqliteStore, failure::Failure};
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
+mod left_behind;
 use common::{accepted, completed, created, read, script, session, write};
 
 /// What happens to the next commits, and what a disk can't be asked for.
