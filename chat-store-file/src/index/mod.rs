@@ -64,7 +64,7 @@ pub(crate) struct Index {
     base: Base,
     /// How many rows the file has otherwise or not at all.
     unsaved: usize,
-    bounds: Bounds,
+    pub(crate) bounds: Bounds,
 }
 
 /// The index's file as it was last read or saved.

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use chat_core::{
-    Appended, Durability, Entry, JournalPart, Recovered, Salvaged, Seq, SessionId, StoreError,
+    Appended, Durability, Entry, JournalPart, ListRequest, Recovered, Salvaged, Seq, SessionId,
+    SessionSummary, StoreError,
 };
 
 use super::{process::Process, world::World};
@@ -11,6 +12,8 @@ use crate::{
     create::{self, Created},
     delete,
     hold::{Attempt, Front, Hold, Interest, Sessions, Waiting},
+    index::{Bounds, Index},
+    list,
     name::Paths,
     reading, salvage,
     system::Folder,
@@ -23,6 +26,7 @@ pub(super) struct Client {
     folder: Folder,
     durability: Durability,
     sessions: Sessions,
+    index: Index,
     pub(super) writers: BTreeMap<SessionId, Writer>,
 }
 
@@ -51,6 +55,13 @@ pub(super) struct Read {
 impl Client {
     pub(super) fn new(world: &World, durability: Durability) -> Self {
         let process = world.start_process();
+        let mut index = Index::default();
+        // Whatever it does for thousands of sessions it is to do for two.
+        index.bounds = Bounds {
+            per_unsaved: usize::MAX,
+            marks: 0,
+            cleared: 1,
+        };
         Self {
             folder: Folder {
                 files: Arc::new(process.clone()),
@@ -59,6 +70,8 @@ impl Client {
             process,
             durability,
             sessions: Sessions::default(),
+            // Whatever it does for thousands of sessions it is to do for two.
+            index,
             writers: BTreeMap::new(),
         }
     }
@@ -138,6 +151,21 @@ impl Client {
                     read.error = Some(error);
                     return read;
                 }
+            }
+        }
+    }
+
+    /// All pages of the list.
+    pub(super) fn list(&mut self, limit: usize) -> Result<Vec<SessionSummary>, StoreError> {
+        let mut sessions = Vec::new();
+        let mut after = None;
+        loop {
+            let request = ListRequest { after, limit };
+            let page = list::page(&mut self.index, &self.folder, &request)?;
+            sessions.extend(page.sessions);
+            after = page.next;
+            if after.is_none() {
+                return Ok(sessions);
             }
         }
     }

@@ -1,6 +1,8 @@
 //! One simulated file: what is seen of it, what the device has for sure, and the changes in between, which a loss of power
 //! leaves done, undone or half done.
 
+use std::time::SystemTime;
+
 use fastrand::Rng;
 
 /// The bytes of a file, twice.
@@ -12,6 +14,7 @@ pub(super) struct Inode {
     durable: Vec<u8>,
     /// What was issued since the last sync, in order.
     pending: Vec<Change>,
+    pub(super) modified: Option<SystemTime>,
 }
 
 #[derive(Debug)]
@@ -21,17 +24,26 @@ enum Change {
 }
 
 impl Inode {
+    pub(super) fn new(now: SystemTime) -> Self {
+        Self {
+            modified: Some(now),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn seen(&self) -> &[u8] {
         &self.seen
     }
 
-    pub(super) fn write(&mut self, offset: usize, bytes: &[u8]) {
+    pub(super) fn write(&mut self, offset: usize, bytes: &[u8], now: SystemTime) {
+        self.modified = Some(now);
         put(&mut self.seen, offset, bytes);
         let bytes = bytes.to_vec();
         self.pending.push(Change::Write { offset, bytes });
     }
 
-    pub(super) fn set_len(&mut self, len: usize) {
+    pub(super) fn set_len(&mut self, len: usize, now: SystemTime) {
+        self.modified = Some(now);
         self.seen.resize(len, 0);
         self.pending.push(Change::SetLen(len));
     }

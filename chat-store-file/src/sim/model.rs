@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use chat_core::{Entry, EntryBody, EntryId, Seq, SessionId, Timestamp};
+use chat_core::{Entry, EntryBody, EntryId, Seq, SessionId, Timestamp, TurnId};
 use fastrand::Rng;
 
 /// The entries of a journal by their numbers; `None` where there is no journal.
-type Journal = Option<Vec<usize>>;
+pub(super) type Journal = Option<Vec<usize>>;
 
 /// One session.
 #[derive(Debug)]
@@ -59,6 +59,13 @@ impl Session {
         let number = self.issued.len();
         let body = match seq {
             Seq::ZERO => EntryBody::SessionCreated { labels: None },
+            // One body is quicker to read, the other is counted by lists.
+            Seq(seq) if seq % 3 == 1 => EntryBody::TurnAccepted {
+                turn_id: TurnId::parse("t").unwrap(),
+                input: "ask".into(),
+                retry_of: None,
+                labels: None,
+            },
             _ => EntryBody::Unknown {
                 kind: "note".repeat(rng.usize(1..8)).into(),
             },
@@ -135,6 +142,20 @@ impl Session {
                 self.now
             )
         })
+    }
+
+    pub(super) fn states(&self) -> &[Journal] {
+        &self.now
+    }
+
+    /// Whether a list may show it with so many turns, or not at all.
+    pub(super) fn may_be_listed(&self, turns: Option<u64>) -> bool {
+        let counted = |journal: &[usize]| {
+            let entries = journal.iter().map(|number| self.entry(*number).body());
+            entries.filter(|body| body.turn_id().is_some()).count() as u64
+        };
+        let mut journals = self.now.iter();
+        journals.any(|journal| journal.as_deref().map(counted) == turns)
     }
 
     /// An answer that promises: this is there, durable.

@@ -9,7 +9,7 @@ use super::{
     inode::Inode,
     world::{Lock, NameChange, State, World},
 };
-use crate::system::{Access, Existing, File, FileId, FileSystem, Kind, Metadata, Names};
+use crate::system::{Access, Existing, File, FileSystem, Metadata, Names};
 
 /// One process, as the file system it sees. Once it is killed, nothing that it does has an effect.
 #[derive(Debug, Clone)]
@@ -138,7 +138,8 @@ impl FileSystem for Process {
             Some(file) => *file,
             None => {
                 let file = state.files.len();
-                state.files.push(Inode::default());
+                let inode = Inode::new(state.now());
+                state.files.push(inode);
                 state.change_name(NameChange::Add(path.to_owned(), file));
                 file
             }
@@ -178,35 +179,36 @@ impl FileSystem for Process {
     fn look(&self, path: &Path) -> io::Result<Option<Metadata>> {
         let (mut state, failed) = self.begin("look at", &path)?;
         let found = state.names.get(path).map(|file| state.metadata(*file));
-        let folder = (path == Path::new(World::FOLDER)).then_some(Metadata {
-            kind: Kind::Folder,
-            id: FileId { device: 1, file: 0 },
-            len: 0,
-            modified: None,
-            changed: None,
-        });
+        let folder = state.folder_metadata(path);
         done(&mut state, failed, found.or(folder))
     }
 
-    fn names(&self, _folder: &Path) -> io::Result<Names> {
-        let (mut state, failed) = self.begin("names", &())?;
+    fn names(&self, folder: &Path) -> io::Result<Names> {
+        let (mut state, failed) = self.begin("names", &folder)?;
         let names: Vec<io::Result<OsString>> = state
             .names
             .keys()
+            .chain(state.folders.keys())
+            .filter(|path| path.parent() == Some(folder))
             .filter_map(|path| Some(Ok(path.file_name()?.to_owned())))
             .collect();
         done(&mut state, failed, Box::new(names.into_iter()))
     }
 
     fn create_folder(&self, path: &Path) -> io::Result<()> {
-        drop(self.begin("create folder", &path)?);
-        Err(io::ErrorKind::AlreadyExists.into())
+        let (mut state, failed) = self.begin("create folder", &path)?;
+        if state.folders.contains_key(path) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let now = state.now();
+        state.folders.insert(path.to_owned(), now);
+        done(&mut state, failed, ())
     }
 
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
         let (mut state, failed) = self.begin("sync folder", &path)?;
         if state.bug != Some(Bug::NoFolderSync) {
-            state.sync_folder();
+            state.sync_folder(path);
         }
         done(&mut state, failed, ())
     }
@@ -309,18 +311,19 @@ impl File for Open {
         }
         let offset = usize::try_from(offset).unwrap();
         let part = state.rng.usize(..=bytes.len());
+        let now = state.now();
         let file = &mut state.files[self.file];
         match course {
             Course::Well | Course::FailDone => {
                 let end = offset + bytes.len();
                 let same = file.seen().get(offset..end) == Some(bytes);
                 if !(same && state.bug == Some(Bug::NoRewrite)) {
-                    file.write(offset, bytes);
+                    file.write(offset, bytes, now);
                 }
                 done(state, matches!(course, Course::FailDone), bytes.len())
             }
             Course::Short | Course::Full => {
-                file.write(offset, &bytes[..part]);
+                file.write(offset, &bytes[..part], now);
                 state.full = matches!(course, Course::Full);
                 if state.bug == Some(Bug::HiddenShortWrite) {
                     state.full = false;
@@ -333,12 +336,12 @@ impl File for Open {
                 }
             }
             Course::Killed => {
-                file.write(offset, &bytes[..part]);
+                file.write(offset, &bytes[..part], now);
                 state.kill(self.process.id);
                 Err(dead())
             }
             Course::PowerLoss => {
-                file.write(offset, bytes);
+                file.write(offset, bytes, now);
                 state.lose_power();
                 Err(dead())
             }
@@ -348,7 +351,8 @@ impl File for Open {
     fn set_len(&self, len: u64) -> io::Result<()> {
         let (mut state, failed) = self.process.begin("set length", &(self.file, len))?;
         if state.bug != Some(Bug::NoCut) {
-            state.files[self.file].set_len(usize::try_from(len).unwrap());
+            let now = state.now();
+            state.files[self.file].set_len(usize::try_from(len).unwrap(), now);
         }
         done(&mut state, failed, ())
     }

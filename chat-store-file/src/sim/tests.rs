@@ -7,7 +7,7 @@ use super::{fault::Bug, model::Wrong, run::Run};
 
 /// As many as take a few seconds.
 const SEEDS: u64 = if cfg!(debug_assertions) {
-    4_000
+    3_000
 } else {
     20_000
 };
@@ -122,7 +122,11 @@ mod every_operation {
             for at in 0..operations {
                 for fault in Fault::ALL {
                     // What a crash leaves is a matter of chance.
-                    for seed in 0..2 {
+                    let seeds = match durability {
+                        Durability::Full => 0..2,
+                        Durability::Os | Durability::Memory => 0..1,
+                    };
+                    for seed in seeds {
                         check(seed, durability, &[(at, fault)]);
                     }
                 }
@@ -136,7 +140,7 @@ mod every_operation {
         let operations = check(0, Durability::Full, &[]);
         for at in 0..operations {
             for first in [Fault::Fail, Fault::Full, Fault::Kill, Fault::PowerLoss] {
-                for after in (1..24).step_by(3) {
+                for after in (1..24).step_by(4) {
                     let second =
                         [Fault::Fail, Fault::Kill, Fault::PowerLoss][(at + after) as usize % 3];
                     let faults = [(at, first), (at + after, second), (at + after + 9, second)];

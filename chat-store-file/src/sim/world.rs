@@ -31,6 +31,8 @@ pub(super) struct State {
     pub(super) operations: u64,
     pub(super) counts: Counts,
     pub(super) files: Vec<Inode>,
+    /// The folders, and when their names changed last.
+    pub(super) folders: BTreeMap<PathBuf, SystemTime>,
     pub(super) names: BTreeMap<PathBuf, usize>,
     pub(super) durable_names: BTreeMap<PathBuf, usize>,
     /// What was done to names since the last sync of the folder, in order.
@@ -62,6 +64,12 @@ pub(super) enum NameChange {
 }
 
 impl NameChange {
+    /// The folder it is in. Nothing is moved from one to another.
+    fn folder(&self) -> Option<&Path> {
+        let (Self::Add(path, _) | Self::Remove(path) | Self::Rename(_, path)) = self;
+        path.parent()
+    }
+
     fn apply(&self, names: &mut BTreeMap<PathBuf, usize>) {
         match self {
             Self::Add(path, file) => {
@@ -100,6 +108,7 @@ impl World {
                 operations: 0,
                 counts: Counts::default(),
                 files: Vec::new(),
+                folders: BTreeMap::from([(Self::FOLDER.into(), UNIX_EPOCH)]),
                 names: BTreeMap::new(),
                 durable_names: BTreeMap::new(),
                 pending_names: Vec::new(),
@@ -201,12 +210,21 @@ impl State {
 
     pub(super) fn change_name(&mut self, change: NameChange) {
         change.apply(&mut self.names);
+        let now = self.now();
+        if let Some(changed) = change.folder().and_then(|path| self.folders.get_mut(path)) {
+            *changed = now;
+        }
         self.pending_names.push(change);
     }
 
-    pub(super) fn sync_folder(&mut self) {
-        for change in self.pending_names.drain(..) {
-            change.apply(&mut self.durable_names);
+    pub(super) fn sync_folder(&mut self, path: &Path) {
+        let pending = std::mem::take(&mut self.pending_names);
+        for change in pending {
+            if change.folder() == Some(path) {
+                change.apply(&mut self.durable_names);
+            } else {
+                self.pending_names.push(change);
+            }
         }
     }
 
@@ -221,19 +239,35 @@ impl State {
 
 impl State {
     pub(super) fn now(&self) -> SystemTime {
-        UNIX_EPOCH + Duration::from_millis(self.operations)
+        // So long between two operations that it matters which stamps of files are too new to be believed.
+        UNIX_EPOCH + Duration::from_micros(1_700_000_000_000_001 + self.operations * 37_000)
     }
 
     pub(super) fn metadata(&self, file: usize) -> Metadata {
+        let inode = &self.files[file];
         Metadata {
             kind: Kind::Plain,
             id: FileId {
                 device: 1,
-                file: file as u64 + 1,
+                file: file as u64,
             },
-            len: self.files[file].seen().len() as u64,
-            modified: None,
-            changed: None,
+            len: inode.seen().len() as u64,
+            modified: inode.modified,
+            changed: inode.modified,
         }
+    }
+
+    pub(super) fn folder_metadata(&self, path: &Path) -> Option<Metadata> {
+        let changed = *self.folders.get(path)?;
+        Some(Metadata {
+            kind: Kind::Folder,
+            id: FileId {
+                device: 2,
+                file: path.as_os_str().len() as u64,
+            },
+            len: 0,
+            modified: Some(changed),
+            changed: Some(changed),
+        })
     }
 }
