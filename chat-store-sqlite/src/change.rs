@@ -14,6 +14,7 @@ use crate::{
     failure::{Constraint, Failure},
     hold::Hold,
     journal::Journal,
+    schema,
 };
 
 /// The longest entry, in bytes of its text.
@@ -51,6 +52,7 @@ pub(crate) struct NewEntry {
     id: EntryId,
     at: i64,
     text: Arc<str>,
+    /// Of the text alone: where it will stand is not known yet.
     crc: u32,
     /// The title, where the entry accepts a turn.
     accepts: Option<Arc<str>>,
@@ -278,15 +280,16 @@ fn insert(
     journal: &Journal,
     entry: &NewEntry,
 ) -> Result<(), Refused> {
+    let seq = as_i64(entry.seq.0);
     let inserted = connection
         .prepare_cached(
             "INSERT INTO entries (session, seq, id, crc, text) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?
         .execute((
             journal.row,
-            as_i64(entry.seq.0),
+            seq,
             entry.id.as_str(),
-            entry.crc,
+            schema::checksum(entry.crc, journal.row, seq),
             &*entry.text,
         ))
         .map_err(Failure::from);

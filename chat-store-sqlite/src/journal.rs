@@ -6,7 +6,7 @@ use std::{ops::ControlFlow, sync::Arc};
 use chat_core::{Damage, DecodeError, Entry, EntryBody, FORMAT, Place, Seq, SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use crate::{database::Database, failure::Failure};
+use crate::{database::Database, failure::Failure, schema};
 
 /// A batch ends with the entry that reaches either.
 const BATCH_ENTRIES: usize = 256;
@@ -175,11 +175,33 @@ impl Journal {
         )?;
         let mut rows = statement.query([self.row, from])?;
         while let Some(row) = rows.next()? {
-            if look(line(row)?).is_break() {
+            if look(self.line(row)?).is_break() {
                 break;
             }
         }
         Ok(())
+    }
+
+    fn line(&self, row: &Row<'_>) -> Result<Line, Failure> {
+        let seq = row.get::<_, i64>(0)?;
+        // Read as bytes: a flipped bit may leave what is no text.
+        let (id, text) = (row.get_ref(1)?, row.get_ref(3)?);
+        let (id, text) = (
+            id.as_bytes().unwrap_or_default(),
+            text.as_bytes().unwrap_or_default(),
+        );
+        let crc = schema::checksum(crc32c::crc32c(text), self.row, seq);
+        // Not below 0: the walk begins there.
+        let place = seq.cast_unsigned();
+        Ok(Line {
+            seq: place,
+            bytes: text.len(),
+            entry: if i64::from(crc) == row.get::<_, i64>(2)? {
+                entry(place, id, text)
+            } else {
+                Err(Bad::Damaged("checksum differs".into()))
+            },
+        })
     }
 
     pub(crate) fn missing(&self) -> StoreError {
@@ -259,28 +281,8 @@ fn first_is_wrong(entry: &Entry) -> Option<String> {
     })
 }
 
-fn line(row: &Row<'_>) -> Result<Line, Failure> {
-    let seq = row.get::<_, i64>(0)?;
-    // Read as bytes: a flipped bit may leave what is no text.
-    let (id, text) = (row.get_ref(1)?, row.get_ref(3)?);
-    let (id, text) = (
-        id.as_bytes().unwrap_or_default(),
-        text.as_bytes().unwrap_or_default(),
-    );
-    // Not below 0: the walk begins there.
-    let seq = seq.cast_unsigned();
-    Ok(Line {
-        seq,
-        bytes: text.len(),
-        entry: entry(seq, id, row.get(2)?, text),
-    })
-}
-
-fn entry(seq: u64, id: &[u8], crc: i64, text: &[u8]) -> Result<Entry, Bad> {
+fn entry(seq: u64, id: &[u8], text: &[u8]) -> Result<Entry, Bad> {
     let damaged = |what: &str| Bad::Damaged(what.into());
-    if i64::from(crc32c::crc32c(text)) != crc {
-        return Err(damaged("checksum differs"));
-    }
     let text = std::str::from_utf8(text).map_err(|_| damaged("not valid UTF-8"))?;
     let entry = Entry::decode(text).map_err(|error| match error {
         DecodeError::NewerFormat { found } => Bad::Newer(found),

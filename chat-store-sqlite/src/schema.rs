@@ -11,7 +11,7 @@ pub(crate) const FORMAT: u32 = 1;
 /// is the place behind its last entry, so that entries lost from the end are missed. What a list shows stands beside it, in the
 /// same transaction. `synced` is 0 where its last entry was written by a store that does not sync.
 ///
-/// Entries stand in the order of their places, all of a session together: reading one is one walk. `crc` is the CRC-32C of `text`.
+/// Entries stand in the order of their places, all of a session together: reading one is one walk. `crc` is their [`checksum`].
 pub(crate) const TABLES: &str = "
     CREATE TABLE sessions (
         row INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -33,3 +33,10 @@ pub(crate) const TABLES: &str = "
         PRIMARY KEY (session, seq)
     ) STRICT, WITHOUT ROWID;
 ";
+
+/// An entry's `crc`: the CRC-32C of `text`, `session` and `seq`, one behind the other, the numbers in 8 bytes, little-endian. A text
+/// that a disk puts in another's place is known by it. Of the text only its own CRC-32C is needed.
+pub(crate) fn checksum(text: u32, session: i64, seq: i64) -> u32 {
+    let crc = crc32c::crc32c_append(text, &session.to_le_bytes());
+    crc32c::crc32c_append(crc, &seq.to_le_bytes())
+}

@@ -53,7 +53,8 @@ impl Lab {
         let connection = Connection::open(&self.path).unwrap();
         let sql =
             "UPDATE entries SET text = CAST(?1 AS TEXT), crc = ?2 WHERE session = 1 AND seq = ?3";
-        let crc = crc32c::crc32c(text);
+        let place = [1_u64.to_le_bytes(), seq.to_le_bytes()].concat();
+        let crc = crc32c::crc32c(&[text, &place].concat());
         assert_eq!(
             connection
                 .execute(sql, (text, crc, seq.cast_signed()))
@@ -232,6 +233,89 @@ async fn s3_what_stands_behind_the_end_is_damage() {
 }
 
 #[tokio::test]
+async fn s3_another_sessions_entry_is_damage_also_where_it_is_whole() {
+    let lab = Lab::new().await;
+    let store = SqliteStore::open(&lab.path).unwrap();
+    store
+        .create(&session("twin"), lab.entries.clone())
+        .await
+        .unwrap();
+    drop(store);
+    // To the byte what stood there, but for where it belongs.
+    lab.harm("DELETE FROM entries WHERE session = 1 AND seq = 6");
+    lab.harm(
+        "INSERT INTO entries (session, seq, id, crc, text)
+         SELECT 1, seq, id, crc, text FROM entries WHERE session = 3 AND seq = 6",
+    );
+    let store = SqliteStore::open(&lab.path).unwrap();
+    store.delete(&session("twin")).await.unwrap();
+    drop(store);
+    lab.check(6, "checksum differs").await;
+    assert_eq!(lab.salvage().await.1.len(), 1);
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn s3_a_page_written_in_anothers_place_is_never_read_as_what_belongs_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.db");
+    let store = SqliteStore::open(&path).unwrap();
+    // All alike, so that pages of some begin with the same place.
+    let mut sessions = Vec::new();
+    for n in 10..40 {
+        let mut entries = vec![created()];
+        for turn in 1..90 {
+            entries.push(accepted(turn, &format!("s{n}-{turn:02}")));
+        }
+        store
+            .create(&session(&format!("s{n}")), entries.clone())
+            .await
+            .unwrap();
+        sessions.push(entries);
+    }
+    drop(store);
+    let sound = fs::read(&path).unwrap();
+    // Those with entries of one session alone: the page, the session, the first place.
+    let leaves = (1..sound.len() / PAGE).filter_map(|n| {
+        let page = &sound[n * PAGE..(n + 1) * PAGE];
+        let text = String::from_utf8_lossy(page);
+        let mut on_it: Vec<_> = text
+            .split("ask s")
+            .skip(1)
+            .filter_map(|text| Some((text.get(..2)?.parse().ok()?, text.get(3..5)?.parse().ok()?)))
+            .collect();
+        on_it.sort_unstable();
+        let (&(whose, first), last): (&(usize, u64), _) = (on_it.first()?, on_it.last()?);
+        (page[0] == 0x0a && whose == last.0).then_some((n, whose - 10, first))
+    });
+    let leaves: Vec<(usize, usize, u64)> = leaves.collect();
+    let mut tried = 0;
+    for (from, whose, first) in &leaves {
+        let like = leaves.iter().filter(|leaf| leaf.2 == *first);
+        for (to, other, _) in like.filter(|leaf| leaf.1 != *whose).take(2) {
+            let mut bytes = sound.clone();
+            bytes.copy_within(from * PAGE..(from + 1) * PAGE, to * PAGE);
+            fs::write(&path, bytes).unwrap();
+            let store = SqliteStore::open(&path).unwrap();
+            let (entries, id) = (&sessions[*other], session(&format!("s{}", other + 10)));
+            let seen = read(&store, &id).await;
+            assert!(entries.starts_with(&seen.entries), "another's: {seen:?}");
+            assert!(
+                matches!(seen.error, Some(StoreError::Damaged(_))),
+                "{seen:?}"
+            );
+            let salvaged = store.salvage(&id).await.unwrap();
+            assert!(salvaged.iter().all(|piece| match piece {
+                Salvaged::Entry(entry) => entries.contains(entry),
+                Salvaged::Gap { .. } => true,
+            }));
+            tried += 1;
+        }
+    }
+    assert!(tried > 0, "none begins as another: {leaves:?}");
+}
+
+#[tokio::test]
 async fn s3_c22_what_is_no_entry_is_damage() {
     for (text, what) in [
         (
@@ -325,14 +409,19 @@ async fn s6_a_session_whose_name_is_none_any_more_hides_no_other() {
     assert_eq!(shown, [("row-1", true), ("t", false)]);
 }
 
+const PAGE: usize = 4096;
+
+fn contains(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
+}
+
 /// Overwrites every page of entries with a text in it.
 fn break_pages(path: &Path, text: &[u8]) -> usize {
     use std::os::unix::fs::FileExt as _;
-    const PAGE: usize = 4096;
     let bytes = fs::read(path).unwrap();
     let file = OpenOptions::new().write(true).open(path).unwrap();
     let pages = bytes.chunks(PAGE).enumerate().skip(1);
-    let hit = pages.filter(|(_, page)| page.windows(text.len()).any(|window| window == text));
+    let hit = pages.filter(|(_, page)| contains(page, text));
     hit.map(|(n, _)| file.write_all_at(&[0xa5; PAGE], (n * PAGE) as u64).unwrap())
         .count()
 }

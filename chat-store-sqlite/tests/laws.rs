@@ -60,12 +60,14 @@ impl StoreFactory for Databases {
             let sql = format!("DELETE FROM entries WHERE {of}");
             return connection.execute(&sql, place).unwrap() == 1;
         }
-        let sql = format!("SELECT CAST(text AS BLOB), crc FROM entries WHERE {of}");
+        let sql = format!("SELECT CAST(text AS BLOB), crc, session FROM entries WHERE {of}");
         let found = connection
-            .query_row(&sql, place, |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row(&sql, place, |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
             .optional()
             .unwrap();
-        let Some((mut text, mut crc)): Option<(Vec<u8>, u32)> = found else {
+        let Some((mut text, mut crc, row)): Option<(Vec<u8>, u32, i64)> = found else {
             return false;
         };
         if !harm.to_text(&mut text) {
@@ -73,7 +75,7 @@ impl StoreFactory for Databases {
         }
         if let Harm::NewerFormat { .. } = harm {
             // A newer program's checksum is right, too.
-            crc = crc32c::crc32c(&text);
+            crc = crc32c::crc32c(&[&text[..], &row.to_le_bytes(), &seq.to_le_bytes()].concat());
         }
         let sql = format!("UPDATE entries SET text = CAST(?3 AS TEXT), crc = ?4 WHERE {of}");
         let row = (session.as_str(), seq, text, crc);

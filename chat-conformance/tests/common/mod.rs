@@ -148,7 +148,8 @@ impl StoreFactory for Databases {
         }
         // A newer program's checksum is right, too.
         if let Harm::NewerFormat { .. } = harm {
-            let crc = crc32c::crc32c(&text);
+            let place = [row.0.to_le_bytes(), row.1.to_le_bytes()].concat();
+            let crc = crc32c::crc32c(&[&text[..], &place].concat());
             let sql = "UPDATE entries SET crc = ?3 WHERE session = ?1 AND seq = ?2";
             rows.change(sql, params![row.0, row.1, crc]);
         }
