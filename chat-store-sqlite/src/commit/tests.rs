@@ -12,6 +12,7 @@ use rusqlite::{Connection, ffi};
 use super::*;
 use crate::{SqliteStore, failure::Failure};
 
+mod bad_page;
 #[path = "../../tests/common/mod.rs"]
 mod common;
 mod left_behind;

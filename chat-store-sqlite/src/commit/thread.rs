@@ -233,8 +233,11 @@ impl Thread {
         };
         let answer = match refused {
             Refused::Answer(answer) => answer,
-            // A full disk or a failed one may roll back all, and not the savepoint alone.
-            Refused::Failed(failure) if failure.is_io() || connection.is_autocommit() => {
+            // A full disk or a failed one may roll back all, and not the savepoint alone; with a page that makes no sense, nothing
+            // can be committed after it.
+            Refused::Failed(failure)
+                if failure.is_io() || failure.is_corrupt() || connection.is_autocommit() =>
+            {
                 return Err(failure);
             }
             Refused::Failed(failure) => Appended::NotWritten(self.error_of(change, failure)),
@@ -259,10 +262,10 @@ impl Thread {
         }
     }
 
-    /// A failed write leaves nothing behind that could be read, so that only a failed sync leaves doubt; but a failure that says
-    /// neither counts as one.
+    /// A failed write leaves nothing behind that could be read, and neither does a request that met a bad page, so that only a
+    /// failed sync leaves doubt; but a failure that says none of these counts as one.
     fn doubt(&self, failure: &Failure) {
-        if !failure.is_want_of_room() {
+        if !(failure.is_want_of_room() || failure.is_corrupt()) {
             self.shared.sure.store(false, Ordering::Release);
         }
     }
