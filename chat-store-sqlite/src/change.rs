@@ -234,10 +234,13 @@ fn append(
     if !held.hold.is_ours() {
         return Err(Refused::Answer(Appended::Fenced));
     }
-    let Some(extent) = journal.extent(connection)? else {
+    let Some(row) = journal.row(connection)? else {
         return Err(not_written(database.lost(&journal.session)));
     };
-    let (place, next) = (entry.seq.0, extent.next);
+    if let Some(what) = row.wrong {
+        return Err(not_written(journal.damage(database, None, what)));
+    }
+    let (place, next) = (entry.seq.0, row.next);
     if place > next {
         let what = format!("entry {place} can't be written where entry {next} belongs");
         return Err(misuse(journal, what));
@@ -245,7 +248,7 @@ fn append(
     if place < next {
         return match id_at(connection, journal, place)? {
             // The same entry sent again is written once (law S1).
-            Some(id) if id == entry.id.as_str() => Ok(()),
+            Some(id) if id == entry.id.as_str().as_bytes() => Ok(()),
             Some(_) => Err(misuse(
                 journal,
                 format!("another entry has place {place} already"),
@@ -327,10 +330,12 @@ fn id_at(
     connection: &Connection,
     journal: &Journal,
     place: u64,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<Vec<u8>>, Failure> {
     Ok(connection
         .prepare_cached("SELECT id FROM entries WHERE session = ?1 AND seq = ?2")?
-        .query_row((journal.row, as_i64(place)), |row| row.get(0))
+        .query_row((journal.row, as_i64(place)), |row| {
+            Ok(row.get_ref(0)?.as_bytes().unwrap_or_default().to_vec())
+        })
         .optional()?)
 }
 

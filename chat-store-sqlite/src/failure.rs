@@ -54,9 +54,12 @@ impl Failure {
         self.code() == Some(ErrorCode::DiskFull) || self.extended() == Some(ffi::SQLITE_IOERR_WRITE)
     }
 
-    /// Whether the database's pages make no sense.
+    /// Whether the database's pages make no sense, or a value on them: of another type than was written, or longer than any.
     pub(crate) fn is_corrupt(&self) -> bool {
-        self.code() == Some(ErrorCode::DatabaseCorrupt)
+        match self {
+            Self::Sqlite(error) => is_corrupt(error),
+            Self::Store(_) => false,
+        }
     }
 
     /// Whether a value was refused by a constraint; `primary` tells the table's own key from the other ones.
@@ -101,6 +104,10 @@ impl Failure {
         let from =
             |kind| StoreError::from_io(action, path, io::Error::new(kind, error.to_string()));
         match code {
+            _ if is_corrupt(&error) => match session {
+                Some(session) => damage(session, path, &error),
+                None => from(ErrorKind::InvalidData),
+            },
             Some(ErrorCode::DiskFull) => from(ErrorKind::StorageFull),
             Some(ErrorCode::ReadOnly) if needs_files_beside(extended) => {
                 cannot_open(action, path, &error, extended)
@@ -110,10 +117,6 @@ impl Failure {
             }
             Some(ErrorCode::CannotOpen) => cannot_open(action, path, &error, extended),
             Some(ErrorCode::NotADatabase) => system::foreign(path, "not a SQLite database"),
-            Some(ErrorCode::DatabaseCorrupt) => match session {
-                Some(session) => damage(session, path, &error),
-                None => from(ErrorKind::InvalidData),
-            },
             Some(ErrorCode::SystemIoFailure) => match no_room(path) {
                 Some(cause) => StoreError::from_io(action, path, cause),
                 None => from(ErrorKind::Other),
@@ -139,6 +142,16 @@ impl Failure {
 pub(crate) enum Constraint {
     Primary,
     Unique,
+}
+
+fn is_corrupt(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::InvalidColumnType(..) | rusqlite::Error::IntegralValueOutOfRange(..)
+    ) || matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::TooBig)
+    )
 }
 
 fn damage(session: &SessionId, path: &Path, error: &rusqlite::Error) -> StoreError {

@@ -6,7 +6,12 @@ use std::{ops::ControlFlow, sync::Arc};
 use chat_core::{Damage, DecodeError, Entry, EntryBody, FORMAT, Place, Seq, SessionId, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use crate::{database::Database, failure::Failure, schema};
+use crate::{
+    database::Database,
+    failure::Failure,
+    row::{COLUMNS, SessionRow},
+    schema,
+};
 
 /// A batch ends with the entry that reaches either.
 const BATCH_ENTRIES: usize = 256;
@@ -17,15 +22,6 @@ const BATCH_BYTES: usize = 1 << 20;
 pub(crate) struct Journal {
     pub(crate) session: SessionId,
     pub(crate) row: i64,
-}
-
-/// What stands in a session's row of its entries.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Extent {
-    /// The place behind the last entry.
-    pub(crate) next: u64,
-    /// Whether the last one was written by a store that syncs.
-    pub(crate) synced: bool,
 }
 
 /// A piece of a journal.
@@ -45,7 +41,8 @@ pub(crate) enum Then {
 
 /// One row of a journal.
 pub(crate) struct Line {
-    pub(crate) seq: u64,
+    /// Its place; `None` where that is none.
+    pub(crate) seq: Option<u64>,
     pub(crate) bytes: usize,
     pub(crate) entry: Result<Entry, Bad>,
 }
@@ -72,19 +69,12 @@ impl Journal {
         }))
     }
 
-    /// How far it goes; `None` where it was deleted.
-    pub(crate) fn extent(&self, connection: &Connection) -> Result<Option<Extent>, Failure> {
-        let found = connection
-            .prepare_cached("SELECT next, synced FROM sessions WHERE row = ?1")?
-            .query_row([self.row], |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
-            })
-            .optional()?;
-        Ok(found.map(|(next, synced)| Extent {
-            // No row that this crate writes is below 1: reading it then finds the damage.
-            next: u64::try_from(next).unwrap_or(0),
-            synced: synced != 0,
-        }))
+    /// Its session's row; `None` where it was deleted.
+    pub(crate) fn row(&self, connection: &Connection) -> Result<Option<SessionRow>, Failure> {
+        Ok(connection
+            .prepare_cached(&format!("SELECT {COLUMNS} FROM sessions WHERE row = ?1"))?
+            .query_row([self.row], SessionRow::read)
+            .optional()?)
     }
 
     /// Reads the next entries from a place on. All of a batch is of one moment.
@@ -94,7 +84,7 @@ impl Journal {
         database: &Database,
         from: Seq,
     ) -> Result<Batch, Failure> {
-        let Some(Extent { next, .. }) = self.extent(connection)? else {
+        let Some(SessionRow { next, wrong, .. }) = self.row(connection)? else {
             return Err(self.missing().into());
         };
         let mut batch = Batch {
@@ -103,11 +93,10 @@ impl Journal {
         };
         let (mut expected, mut bytes) = (from.0, 0);
         let walked = self.walk(connection, from.0, |line| {
-            let seq = line.seq;
             match self.check(database, expected, line, &mut bytes) {
                 Ok(entry) => {
                     batch.entries.push(entry);
-                    expected = seq + 1;
+                    expected += 1;
                 }
                 Err(error) => {
                     batch.then = Then::Failed(error);
@@ -129,10 +118,12 @@ impl Journal {
             }
             Err(failure) => return Err(failure),
         }
-        if matches!(batch.then, Then::End)
-            && let Some(what) = end_is_wrong(expected, next, from.0)
-        {
-            batch.then = Then::Failed(self.damage(database, expected, what));
+        if let Then::End = batch.then {
+            if let Some(what) = wrong {
+                batch.then = Then::Failed(self.damage(database, None, what));
+            } else if let Some(what) = end_is_wrong(expected, next, from.0) {
+                batch.then = Then::Failed(self.damage(database, expected, what));
+            }
         }
         Ok(batch)
     }
@@ -146,8 +137,13 @@ impl Journal {
         bytes: &mut usize,
     ) -> Result<Entry, StoreError> {
         *bytes += line.bytes;
-        if line.seq != expected {
-            let what = missing(expected, line.seq);
+        let out_of_place = match line.seq {
+            Some(seq) if seq == expected => None,
+            Some(seq) if seq > expected => Some(missing(expected, seq)),
+            Some(_) => Some("an entry before it stands there again".into()),
+            None => Some("the place of what stands there is none".into()),
+        };
+        if let Some(what) = out_of_place {
             return Err(self.damage(database, expected, what));
         }
         match line.entry {
@@ -183,23 +179,26 @@ impl Journal {
     }
 
     fn line(&self, row: &Row<'_>) -> Result<Line, Failure> {
-        let seq = row.get::<_, i64>(0)?;
+        let number = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_i64().ok());
+        let (seq, crc) = (number(0)?, number(2)?);
         // Read as bytes: a flipped bit may leave what is no text.
         let (id, text) = (row.get_ref(1)?, row.get_ref(3)?);
         let (id, text) = (
             id.as_bytes().unwrap_or_default(),
             text.as_bytes().unwrap_or_default(),
         );
-        let crc = schema::checksum(crc32c::crc32c(text), self.row, seq);
-        // Not below 0: the walk begins there.
-        let place = seq.cast_unsigned();
+        let is_whole = |seq| {
+            let found = schema::checksum(crc32c::crc32c(text), self.row, seq);
+            crc == Some(found.into())
+        };
+        // The walk begins at 0, and a page that is wrong may go on below it.
+        let place = seq.and_then(|seq| u64::try_from(seq).ok());
         Ok(Line {
             seq: place,
             bytes: text.len(),
-            entry: if i64::from(crc) == row.get::<_, i64>(2)? {
-                entry(place, id, text)
-            } else {
-                Err(Bad::Damaged("checksum differs".into()))
+            entry: match (seq, place) {
+                (Some(seq), Some(place)) if is_whole(seq) => entry(place, id, text),
+                _ => Err(Bad::Damaged("checksum differs".into())),
             },
         })
     }
@@ -213,7 +212,7 @@ impl Journal {
     pub(crate) fn damage(
         &self,
         database: &Database,
-        seq: u64,
+        seq: impl Into<Option<u64>>,
         what: impl Into<Arc<str>>,
     ) -> StoreError {
         Damage {
@@ -238,9 +237,9 @@ impl Journal {
     }
 }
 
-pub(crate) fn place(database: &Database, seq: u64) -> Place {
+pub(crate) fn place(database: &Database, seq: impl Into<Option<u64>>) -> Place {
     Place {
-        seq: Some(Seq(seq)),
+        seq: seq.into().map(Seq),
         path: Some(database.path.clone()),
         ..Place::default()
     }
@@ -248,9 +247,7 @@ pub(crate) fn place(database: &Database, seq: u64) -> Place {
 
 /// What is wrong where the rows end at `expected`, if anything: the session's own row says where they should.
 pub(crate) fn end_is_wrong(expected: u64, next: u64, from: u64) -> Option<String> {
-    if next == 0 {
-        Some("it has no entries".into())
-    } else if expected < next {
+    if expected < next {
         Some(missing(expected, next))
     } else if expected > next && expected > from {
         Some(format!(

@@ -106,6 +106,7 @@ mod mount;
 mod patience;
 mod queue;
 mod reading;
+mod row;
 mod salvage;
 mod schema;
 mod setup;

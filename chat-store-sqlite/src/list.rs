@@ -6,12 +6,13 @@ use std::ops::ControlFlow;
 use chat_core::{
     Cursor, ListRequest, SessionId, SessionPage, SessionSummary, StoreError, Timestamp,
 };
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, types::Null};
 
 use crate::{
     database::Database,
     failure::Failure,
     journal::{self, Journal},
+    row::{COLUMNS, SessionRow},
 };
 
 /// How many bytes of entries a page checks, shared by the sessions it shows: of each its first entries, as many as fit and
@@ -22,17 +23,6 @@ const BUDGET: usize = 512 << 10;
 struct Key {
     at: i64,
     name: String,
-}
-
-/// One row of the list.
-struct Listed {
-    row: i64,
-    name: String,
-    next: i64,
-    created_at: i64,
-    last_activity: i64,
-    title: Option<String>,
-    turns: i64,
 }
 
 pub(crate) fn page(database: &Database, request: &ListRequest) -> Result<SessionPage, StoreError> {
@@ -49,13 +39,13 @@ pub(crate) fn page(database: &Database, request: &ListRequest) -> Result<Session
             let more = listed.len() > limit;
             listed.truncate(limit);
             let next = match listed.last() {
-                Some(last) if more => Some(last.cursor()),
+                Some(last) if more => Some(cursor(last)),
                 Some(_) | None => None,
             };
             let share = BUDGET / listed.len().max(1);
             let sessions = listed
                 .into_iter()
-                .map(|listed| listed.summary(connection, database, share))
+                .map(|row| summary(row, connection, database, share))
                 .collect::<Result<_, _>>()?;
             Ok(SessionPage { sessions, next })
         })
@@ -68,7 +58,8 @@ impl Key {
         let parsed = cursor.0.split_once(':').and_then(|(at, name)| {
             Some(Self {
                 at: at.parse().ok()?,
-                name: SessionId::parse(name).ok()?.to_string(),
+                // Any: a damaged session may be a page's last one.
+                name: name.to_owned(),
             })
         });
         parsed.ok_or_else(|| {
@@ -80,30 +71,42 @@ impl Key {
     }
 }
 
-const COLUMNS: &str =
-    "SELECT row, name, next, created_at, last_activity, title, turns FROM sessions";
-
-fn newest(connection: &Connection, limit: usize) -> Result<Vec<Listed>, Failure> {
-    let sql = format!("{COLUMNS} ORDER BY last_activity DESC, name ASC LIMIT ?1");
+fn newest(connection: &Connection, limit: usize) -> Result<Vec<SessionRow>, Failure> {
+    let sql =
+        format!("SELECT {COLUMNS} FROM sessions ORDER BY last_activity DESC, name ASC LIMIT ?1");
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map([as_limit(limit)], Listed::read)?;
+    let rows = statement.query_map([as_limit(limit)], SessionRow::read)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Those of the same moment first, then the older ones: two walks, each along the index, where one condition for both would look
 /// at every session of that moment again.
-fn behind(connection: &Connection, key: &Key, limit: usize) -> Result<Vec<Listed>, Failure> {
+fn behind(connection: &Connection, key: &Key, limit: usize) -> Result<Vec<SessionRow>, Failure> {
     let same = format!(
-        "{COLUMNS} WHERE last_activity = ?1 AND name > ?2 ORDER BY last_activity DESC, name ASC LIMIT ?3"
+        "SELECT {COLUMNS} FROM sessions WHERE last_activity = ?1 AND name > ?2 ORDER BY last_activity DESC, name ASC LIMIT ?3"
     );
     let mut statement = connection.prepare_cached(&same)?;
-    let rows = statement.query_map((key.at, &key.name, as_limit(limit)), Listed::read)?;
-    let mut listed: Vec<Listed> = rows.collect::<Result<_, _>>()?;
+    let rows = statement.query_map((key.at, &key.name, as_limit(limit)), SessionRow::read)?;
+    let mut listed: Vec<SessionRow> = rows.collect::<Result<_, _>>()?;
     let older = format!(
-        "{COLUMNS} WHERE last_activity < ?1 ORDER BY last_activity DESC, name ASC LIMIT ?2"
+        "SELECT {COLUMNS} FROM sessions WHERE last_activity < ?1 ORDER BY last_activity DESC, name ASC LIMIT ?2"
     );
     let mut statement = connection.prepare_cached(&older)?;
-    let rows = statement.query_map((key.at, as_limit(limit - listed.len())), Listed::read)?;
+    let rows = statement.query_map((key.at, as_limit(limit - listed.len())), SessionRow::read)?;
+    for row in rows {
+        listed.push(row?);
+    }
+    // A time that is none, which only a bad disk leaves there, is less than no other: those come last, by their names. It is bound, for
+    // SQLite takes it from the column's word that there are none.
+    let none = format!(
+        "SELECT {COLUMNS} FROM sessions WHERE last_activity IS ?1 AND name > ?2 ORDER BY name ASC LIMIT ?3"
+    );
+    let name = if key.at == i64::MIN { &key.name } else { "" };
+    let mut statement = connection.prepare_cached(&none)?;
+    let rows = statement.query_map(
+        (Null, name, as_limit(limit - listed.len())),
+        SessionRow::read,
+    )?;
     for row in rows {
         listed.push(row?);
     }
@@ -114,63 +117,43 @@ fn as_limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-impl Listed {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            row: row.get(0)?,
-            name: text(row, 1)?.unwrap_or_default(),
-            next: row.get(2)?,
-            created_at: row.get(3)?,
-            last_activity: row.get(4)?,
-            title: text(row, 5)?,
-            turns: row.get(6)?,
-        })
-    }
+fn cursor(row: &SessionRow) -> Cursor {
+    Cursor(format!("{}:{}", row.last_activity, row.name).into())
+}
 
-    fn cursor(&self) -> Cursor {
-        Cursor(format!("{}:{}", self.last_activity, self.name).into())
-    }
-
-    fn summary(
-        self,
-        connection: &Connection,
-        database: &Database,
-        share: usize,
-    ) -> Result<SessionSummary, Failure> {
-        let (id, named) = match SessionId::parse(&self.name) {
-            Ok(id) => (id, Ok(())),
-            // It can't be asked for; it is shown, for it is there.
-            Err(error) => (unnamed(self.row), Err(error.to_string())),
-        };
-        let journal = Journal {
-            session: id.clone(),
-            row: self.row,
-        };
-        let next = u64::try_from(self.next).unwrap_or(0);
-        let error = match first_error(connection, database, &journal, next, share) {
-            Ok(error) => {
-                named.map_or_else(|what| Some(journal.damage(database, 0, what)), |()| error)
-            }
+fn summary(
+    row: SessionRow,
+    connection: &Connection,
+    database: &Database,
+    share: usize,
+) -> Result<SessionSummary, Failure> {
+    let (id, wrong) = match SessionId::parse(&row.name) {
+        Ok(id) => (id, row.wrong),
+        // It can't be asked for; it is shown, for it is there.
+        Err(error) => (unnamed(row.row), Some(error.to_string().into())),
+    };
+    let journal = Journal {
+        session: id.clone(),
+        row: row.row,
+    };
+    let error = match wrong {
+        Some(what) => Some(journal.damage(database, None, what)),
+        None => match first_error(connection, database, &journal, row.next, share) {
+            Ok(error) => error,
             Err(failure) if failure.is_corrupt() => {
                 Some(failure.into_error("list", &database.path, Some(&id)))
             }
             Err(failure) => return Err(failure),
-        };
-        Ok(SessionSummary {
-            id,
-            title: self.title.map(Into::into),
-            created_at: Timestamp::from_millis(self.created_at).ok(),
-            last_activity: Timestamp::from_millis(self.last_activity).ok(),
-            turns: u64::try_from(self.turns).unwrap_or(0),
-            error,
-        })
-    }
-}
-
-/// As text, whatever a flipped bit made of it.
-fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
-    let bytes = row.get_ref(column)?.as_bytes_or_null()?;
-    Ok(bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
+        },
+    };
+    Ok(SessionSummary {
+        id,
+        title: row.title.map(Into::into),
+        created_at: Timestamp::from_millis(row.created_at).ok(),
+        last_activity: Timestamp::from_millis(row.last_activity).ok(),
+        turns: row.turns,
+        error,
+    })
 }
 
 fn unnamed(row: i64) -> SessionId {
@@ -189,9 +172,8 @@ fn first_error(
     let look = |from: u64| {
         let (mut expected, mut bytes, mut error, mut all) = (from, 0, None, true);
         journal.walk(connection, from, |line| {
-            let seq = line.seq;
             match journal.check(database, expected, line, &mut bytes) {
-                Ok(_) => expected = seq + 1,
+                Ok(_) => expected += 1,
                 Err(found) => error = Some(found),
             }
             all = error.is_none() && bytes < share;

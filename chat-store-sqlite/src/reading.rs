@@ -114,10 +114,10 @@ impl Reading {
             reader,
             journal,
         } = self;
-        let extent = reader
-            .snapshot(&database.path, |connection| journal.extent(connection))
+        let row = reader
+            .snapshot(&database.path, |connection| journal.row(connection))
             .map_err(|failure| database.error_of("read", &journal.session, failure))?;
-        Ok(extent.ok_or_else(|| journal.missing())?.synced)
+        Ok(row.ok_or_else(|| journal.missing())?.synced)
     }
 }
 

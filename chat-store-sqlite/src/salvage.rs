@@ -63,11 +63,13 @@ pub(crate) fn salvage(
             Err(failure) => return Err(database.error_of("read", session, failure)),
         }
     }
-    let extent = reader.snapshot(&database.path, |connection| journal.extent(connection));
-    match extent.map_err(|failure: Failure| database.error_of("read", session, failure)) {
-        Ok(Some(extent)) => {
-            if found.next < extent.next {
-                let what = journal::missing(found.next, extent.next);
+    let row = reader.snapshot(&database.path, |connection| journal.row(connection));
+    match row.map_err(|failure: Failure| database.error_of("read", session, failure)) {
+        Ok(Some(row)) => {
+            if let Some(what) = row.wrong {
+                found.gap(found.next, None, &what);
+            } else if found.next < row.next {
+                let what = journal::missing(found.next, row.next);
                 found.gap(found.next, None, &what);
             }
             Ok(found.pieces)
@@ -88,23 +90,27 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn line(&mut self, line: Line) -> Result<(), StoreError> {
-        if line.seq > self.next {
-            let what = journal::missing(self.next, line.seq);
+        let Some(seq) = line.seq else {
+            self.gap(self.next, Some(line.bytes), "its place is none");
+            return Ok(());
+        };
+        if seq > self.next {
+            let what = journal::missing(self.next, seq);
             self.gap(self.next, None, &what);
         }
         match line.entry {
             Ok(entry) => self.pieces.push(Salvaged::Entry(entry)),
             // A newer program reads all of it: nothing is damaged.
-            Err(Bad::Newer(found)) if line.seq == 0 => {
+            Err(Bad::Newer(found)) if seq == 0 => {
                 return Err(self.journal.newer(self.database, found));
             }
             Err(Bad::Newer(found)) => {
                 let what = format!("an entry of the newer format {found}");
-                self.gap(line.seq, Some(line.bytes), &what);
+                self.gap(seq, Some(line.bytes), &what);
             }
-            Err(Bad::Damaged(what)) => self.gap(line.seq, Some(line.bytes), &what),
+            Err(Bad::Damaged(what)) => self.gap(seq, Some(line.bytes), &what),
         }
-        self.next = line.seq + 1;
+        self.next = seq + 1;
         Ok(())
     }
 
