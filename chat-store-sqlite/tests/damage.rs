@@ -491,6 +491,71 @@ async fn s3_s6_a_value_of_another_type_is_damage_of_its_session_alone() {
     }
 }
 
+/// A place is a number of few bytes on a page: what stands there may be any other, and the order of the rows is then none.
+#[tokio::test]
+async fn s3_salvage_trusts_no_place_and_no_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let mut entries = vec![created()];
+    for n in 1..1200 {
+        entries.push(accepted(n, &format!("turn-{n:04}")));
+    }
+    let id = session("s");
+    store.create(&id, entries.clone()).await.unwrap();
+    drop(store);
+    let sound = fs::read(&path).unwrap();
+    // 1023 is the last of a first batch.
+    for (seq, byte) in [(100_u64, 0), (1022, 1), (1023, 1), (1023, 0), (1190, 1)] {
+        let name = format!("e{seq}-turn-{seq:04}");
+        let mut at = sound.windows(name.len()).enumerate().filter(|(at, text)| {
+            // The id's own column, and not the text.
+            *text == name.as_bytes() && sound[at - 1] != b'"'
+        });
+        let (at, _) = at.next().unwrap();
+        let place = seq.to_be_bytes();
+        let place = &place[if seq < 128 { 7 } else { 6 }..];
+        let at = (at - 8..at).find(|at| sound[*at..].starts_with(place));
+        let at = at.unwrap() + byte * (place.len() - 1);
+        for value in [0x00, 0x01, 0x7f, 0x80, 0xff] {
+            let mut bytes = sound.clone();
+            bytes[at] = value;
+            if bytes == sound {
+                continue;
+            }
+            fs::write(&path, bytes).unwrap();
+            let store = SqliteStore::open(&path).unwrap();
+            let seen = read(&store, &id).await;
+            assert!(entries.starts_with(&seen.entries), "{seq} {value:#x}");
+            assert!(
+                matches!(seen.error, Some(StoreError::Damaged(_))),
+                "{seq} {value:#x}"
+            );
+            let salvaged = store.salvage(&id).await.unwrap();
+            let given: Vec<_> = salvaged
+                .iter()
+                .filter_map(|piece| match piece {
+                    Salvaged::Entry(entry) => Some(entry.clone()),
+                    Salvaged::Gap { .. } => None,
+                })
+                .collect();
+            let mut rest = entries.clone();
+            rest.remove(usize::try_from(seq).unwrap());
+            assert!(given == rest, "{seq} {value:#x}: {} entries", given.len());
+            assert!(salvaged.len() > given.len(), "the gap is marked");
+            assert_eq!(
+                store
+                    .list(ListRequest::default())
+                    .await
+                    .unwrap()
+                    .sessions
+                    .len(),
+                1
+            );
+        }
+    }
+}
+
 /// Overwrites every page of entries with a text in it.
 fn break_pages(path: &Path, text: &[u8]) -> usize {
     use std::os::unix::fs::FileExt as _;
