@@ -84,6 +84,9 @@ pub(crate) async fn acquire(
 
 /// Whether anyone has the hold on the session of a row, in any process.
 pub(crate) fn is_held(database: &Database, row: i64) -> Result<bool, StoreError> {
+    if !system::is_folder(&database.holds)? {
+        return Ok(false);
+    }
     let path = Files::new(database, row).hold;
     let Some(lock) = system::open(&path, Access::Read)? else {
         return Ok(false);
@@ -113,12 +116,13 @@ impl Files {
     /// Locks a file, created where it is not there; `None` where another has it.
     fn try_lock(&self, path: &Path) -> Result<Option<Locked>, StoreError> {
         let io = |action| move |error| StoreError::from_io(action, path, error);
+        // Nor is a link on the way to it followed.
+        system::is_folder(&self.folder)?;
         // A file is removed only when its session is deleted, and then made again by those who wait: rarely twice in one moment.
         for _ in 0..8 {
             let file = match system::create(path, Existing::Open) {
                 Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                    system::create_folder(&self.folder)
-                        .map_err(|error| StoreError::from_io("create", &self.folder, error))?;
+                    system::make_folder(&self.folder)?;
                     continue;
                 }
                 created => created?,

@@ -27,6 +27,8 @@ pub(crate) fn open(path: &Path, durability: Durability) -> Result<Database, Stor
         create(&path, &holds)?;
     }
     check_owner(&path)?;
+    // Made when it is first needed.
+    system::is_folder(&holds)?;
     // Refuses a newer format.
     Reader::first(&path)
         .and_then(|reader| reader.snapshot(&path, |_| Ok(())))
@@ -131,7 +133,7 @@ fn immutable_uri(path: &Path) -> String {
 /// Makes the database, unless another process does it first.
 fn create(path: &Path, holds: &Path) -> Result<(), StoreError> {
     let io = |error| StoreError::from_io("create", path, error);
-    system::create_folder(holds).map_err(|error| StoreError::from_io("create", holds, error))?;
+    system::make_folder(holds)?;
     let guard = holds.join("set-up");
     let lock = system::create(&guard, Existing::Open)?;
     let mut patience = Patience::new();

@@ -116,6 +116,29 @@ async fn s4_links_are_not_followed() {
     );
     assert!(!folder.path().join("elsewhere").exists());
 
+    // Nor a link, or anything else, in the place of their folder: before there is a database, before it is opened, and after.
+    let fresh = folder.path().join("fresh.db");
+    let holds = |path: &Path| PathBuf::from(format!("{}-holds", path.display()));
+    let elsewhere = folder.path().join("a-folder");
+    fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, holds(&fresh)).unwrap();
+    foreign(SqliteStore::open(&fresh).err(), &holds(&fresh));
+    assert!(!fresh.exists());
+    fs::remove_dir_all(holds(&path)).unwrap();
+    for link in [true, false] {
+        if link {
+            symlink(&elsewhere, holds(&path)).unwrap();
+        } else {
+            fs::write(holds(&path), "").unwrap();
+        }
+        foreign(SqliteStore::open(&path).err(), &holds(&path));
+        let acquired = store.acquire(&session("s"), Seq::ZERO).await;
+        foreign(acquired.err(), &holds(&path));
+        foreign(store.is_held(&session("s")).await.err(), &holds(&path));
+        fs::remove_file(holds(&path)).unwrap();
+    }
+    assert_eq!(names(&elsewhere), [""; 0]);
+
     // A link to the folder is the user's own way to it.
     let way = folder.path().join("way");
     symlink(folder.path(), &way).unwrap();

@@ -71,6 +71,28 @@ fn check_plain(
     }
 }
 
+/// Whether there is a folder. Links and other things at its place are refused.
+pub(crate) fn is_folder(path: &Path) -> Result<bool, StoreError> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => Ok(true),
+        Ok(found) if found.is_symlink() => {
+            Err(foreign(path, "a symbolic link, which is not followed"))
+        }
+        Ok(_) => Err(foreign(path, "not a folder")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(StoreError::from_io("look at", path, error)),
+    }
+}
+
+/// Creates a folder, private to its owner, where there is none. Links and other things at its place are refused.
+pub(crate) fn make_folder(path: &Path) -> Result<(), StoreError> {
+    if is_folder(path)? {
+        return Ok(());
+    }
+    create_folder(path).map_err(|error| StoreError::from_io("create", path, error))?;
+    is_folder(path).map(drop)
+}
+
 pub(crate) fn foreign(path: &Path, what: impl Into<Arc<str>>) -> StoreError {
     StoreError::Foreign {
         path: path.to_owned(),
