@@ -15,6 +15,8 @@ use crate::{
     ResponderInfo, Seq, Timestamp, TurnId, Usage,
 };
 
+mod usual;
+
 /// Why a text is no entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
@@ -101,6 +103,22 @@ struct ReadMetadata {
     model: Option<ModelRef>,
     usage: Option<Usage>,
     finish_reason: Option<FinishReason>,
+}
+
+impl From<ReadMetadata> for Metadata {
+    fn from(read: ReadMetadata) -> Self {
+        let ReadMetadata {
+            model,
+            usage,
+            finish_reason,
+        } = read;
+        Self {
+            model,
+            usage,
+            finish_reason,
+            responder: None,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -279,14 +297,19 @@ impl Entry {
                 "an entry is a JSON object, and this is none",
             ));
         }
-        let head = serde_json::from_str::<Head<'_>>(text).map_err(|error| not_ours(text, error))?;
-        check_format(head.v)?;
-        let body = body(&head.r#type, text)
-            .map_err(|error| DecodeError::invalid(format!("{}: {error}", head.r#type)))?;
-        let mut entry = Self::new(head.seq, head.id, head.at, body);
+        let mut entry = usual::entry(text).map_or_else(|| by_type(text), Ok)?;
         entry.text = Some(one_line(text));
         Ok(entry)
     }
+}
+
+/// Any entry, without its text: its head, and then what its type has.
+fn by_type(text: &str) -> Result<Entry, DecodeError> {
+    let head = serde_json::from_str::<Head<'_>>(text).map_err(|error| not_ours(text, error))?;
+    check_format(head.v)?;
+    let body = body(&head.r#type, text)
+        .map_err(|error| DecodeError::invalid(format!("{}: {error}", head.r#type)))?;
+    Ok(Entry::new(head.seq, head.id, head.at, body))
 }
 
 /// Why a text has no head of this format: a newer format may have another.
@@ -336,21 +359,10 @@ fn body(kind: &str, text: &str) -> Result<EntryBody, serde_json::Error> {
                 metadata,
                 responder,
             } = serde_json::from_str(text)?;
-            let ReadMetadata {
-                model,
-                usage,
-                finish_reason,
-            } = metadata;
-            let metadata = Metadata {
-                model,
-                usage,
-                finish_reason,
-                responder: None,
-            };
             EntryBody::TurnCompleted {
                 turn_id,
                 text,
-                metadata,
+                metadata: metadata.into(),
                 responder,
             }
         }

@@ -141,6 +141,38 @@ fn j1_what_is_no_entry_is_refused() {
     );
 }
 
+proptest! {
+    /// What is read in one pass is what a look at its type first would give, whatever else stands beside it.
+    #[test]
+    fn j1_both_ways_to_read_an_entry_agree(one in arbitrary::entry(), other in arbitrary::entry(), alike in any::<bool>()) {
+        let fields = |entry: &Entry| -> serde_json::Map<String, serde_json::Value> {
+            serde_json::from_str(&entry.encode()).unwrap()
+        };
+        let (mut text, beside) = (fields(&one), fields(&other));
+        for (name, value) in beside {
+            text.entry(name).or_insert(if alike { value } else { true.into() });
+        }
+        let text = serde_json::Value::Object(text).to_string();
+        if let Some(usual) = usual::entry(&text) {
+            let looked_at = by_type(&text).unwrap();
+            prop_assert!(usual.is_same(&looked_at) && usual.at() == looked_at.at());
+            prop_assert_eq!(usual.body(), looked_at.body());
+        }
+    }
+}
+
+#[test]
+fn j1_what_a_journal_is_nearly_all_of_is_read_in_one_pass() {
+    for (kind, fields) in REQUIRED {
+        let usual = usual::entry(&entry(kind, &joined(fields.iter())));
+        assert_eq!(
+            usual.is_some(),
+            matches!(kind, "turn.accepted" | "turn.completed"),
+            "{kind}"
+        );
+    }
+}
+
 #[test]
 fn j2_a_field_of_another_type_is_unknown_and_may_have_any_shape() {
     // What a canceled turn may also say of itself.
