@@ -1,14 +1,15 @@
 //! What SQLite fails with, sorted into the variants of [`StoreError`] that say what to do about it (law S7).
 
 use std::{
-    io::{self, ErrorKind, Write as _},
+    fs::File,
+    io::{self, ErrorKind, Seek as _, SeekFrom, Write as _},
     path::Path,
 };
 
 use chat_core::{Damage, Place, SessionId, StoreError};
 use rusqlite::{ErrorCode, ffi};
 
-use crate::system::{self, Existing};
+use crate::system;
 
 /// What a piece of work on the database failed with.
 #[derive(Debug)]
@@ -179,7 +180,8 @@ fn needs_files_beside(extended: Option<i32>) -> bool {
     )
 }
 
-/// Tells a database that is not there from one whose folder can't be written: readers of a WAL need a file of memory beside it.
+/// SQLite tells a database that it can't open, or whose files beside it, but not why: the system is asked again. The database
+/// itself is never opened for that: closing it would let go of SQLite's locks.
 fn cannot_open(
     action: &'static str,
     path: &Path,
@@ -189,20 +191,31 @@ fn cannot_open(
     if extended == Some(ffi::SQLITE_CANTOPEN_SYMLINK) {
         return system::foreign(path, "a symbolic link, which is not followed");
     }
-    match std::fs::symlink_metadata(path) {
+    if let Err(error) = std::fs::symlink_metadata(path) {
+        return StoreError::from_io(action, path, error);
+    }
+    for file in ["-wal", "-shm"].map(|ending| system::beside(path, ending)) {
+        if std::fs::symlink_metadata(&file).is_ok_and(|found| !found.is_file()) {
+            let what =
+                "not a plain file, and SQLite keeps one of its own there; links are not followed";
+            return system::foreign(&file, what);
+        }
+        if let Err(error) = system::may_read(&file) {
+            return StoreError::from_io(action, file, error);
+        }
+    }
+    match system::may_read(path).and_then(|()| probe(path)) {
+        Err(error) if is_forbidden(&error) => {
+            let what = format!(
+                "{error}: SQLite keeps the files {0}-wal and {0}-shm beside it, also to read; copy it to a folder that can be \
+                 written",
+                path.file_name().unwrap_or_default().display()
+            );
+            StoreError::from_io(action, path, io::Error::new(error.kind(), what))
+        }
         Err(error) => StoreError::from_io(action, path, error),
-        Ok(_) => StoreError::from_io(
-            action,
-            path,
-            io::Error::new(
-                ErrorKind::PermissionDenied,
-                format!(
-                    "{error}: SQLite keeps the files {0}-wal and {0}-shm beside it, also to read; copy it to a folder that can be \
-                     written",
-                    path.file_name().unwrap_or_default().display()
-                ),
-            ),
-        ),
+        // The reason is gone by now.
+        Ok(_) => StoreError::from_io(action, path, io::Error::other(error.to_string())),
     }
 }
 
@@ -211,27 +224,34 @@ fn cannot_open(
 fn no_room(path: &Path) -> Option<io::Error> {
     let log =
         std::fs::symlink_metadata(system::beside(path, "-wal")).map_or(0, |found| found.len());
-    let probe = system::beside(path, &format!("-room-{:08x}", fastrand::u32(..)));
-    let mut file = match system::create(&probe, Existing::Refuse) {
-        Ok(file) => file,
-        Err(StoreError::Full { source, .. }) => {
-            return Some(io::Error::new(source.kind(), source));
-        }
-        Err(_) => return None,
-    };
     // As far out as the log is long, with a hole before it: what a next write would need.
-    let wrote = file
-        .set_len(log)
-        .and_then(|()| {
-            use io::Seek as _;
-            file.seek(io::SeekFrom::Start(log)).map(drop)
-        })
-        .and_then(|()| file.write_all(&[0; 64 << 10]));
-    let _ = std::fs::remove_file(&probe);
+    let wrote = probe(path).and_then(|mut file| {
+        file.set_len(log)?;
+        file.seek(SeekFrom::Start(log))?;
+        file.write_all(&[0; 64 << 10])
+    });
     wrote.err().filter(|error| {
         matches!(
             error.kind(),
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
         )
     })
+}
+
+/// A new file beside the database, at no path any more, made where as many can be open as a connection needs.
+fn probe(path: &Path) -> io::Result<File> {
+    let probe = system::beside(path, &format!("-probe-{:08x}", fastrand::u32(..)));
+    let file = system::create_new(&probe)?;
+    // It was opened by a new name: nothing is lost with it.
+    let _ = std::fs::remove_file(&probe);
+    // The database, its log, the memory that readers share.
+    let _others = [file.try_clone()?, file.try_clone()?, file.try_clone()?];
+    Ok(file)
+}
+
+fn is_forbidden(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+    )
 }

@@ -19,6 +19,9 @@ use crate::{
     system::{self, Access, Existing},
 };
 
+/// The longest path of a database, in bytes: SQLite opens none beyond 504, and one that is being made has another name.
+const LONGEST_PATH: usize = 504 - "-holds/new".len();
+
 /// Opens the database at a path, made anew where there is none.
 pub(crate) fn open(path: &Path, durability: Durability) -> Result<Database, StoreError> {
     let path = resolve(path)?;
@@ -59,6 +62,14 @@ fn resolve(path: &Path) -> Result<PathBuf, StoreError> {
     let Some(name) = path.file_name() else {
         return Err(refused("it ends in no file's name"));
     };
+    let fits = |path: &Path| match path.as_os_str().len() {
+        0..=LONGEST_PATH => Ok(()),
+        long => Err(refused(&format!(
+            "it has {long} bytes, and SQLite opens none of more than {LONGEST_PATH}; use a shorter one"
+        ))),
+    };
+    // Before a folder is made for it.
+    fits(&std::path::absolute(path).map_err(|error| StoreError::from_io("open", path, error))?)?;
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -70,7 +81,9 @@ fn resolve(path: &Path) -> Result<PathBuf, StoreError> {
     // Without links on the way: SQLite is told to follow none, and no later one can lead elsewhere.
     let folder = folder.canonicalize().map_err(io("open"))?;
     mount::check(&folder)?;
-    Ok(folder.join(name))
+    let path = folder.join(name);
+    fits(&path)?;
+    Ok(path)
 }
 
 /// Whether there is a file; anything else at its place is refused.

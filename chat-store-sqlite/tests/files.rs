@@ -279,6 +279,63 @@ async fn s7_a_path_is_always_a_files() {
 }
 
 #[tokio::test]
+async fn s7_the_longest_path_is_said_and_works() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root
+        .path()
+        .canonicalize()
+        .unwrap()
+        .join("f".repeat(200))
+        .join("g".repeat(200));
+    let path = |length: usize| folder.join("n".repeat(length - 1 - folder.as_os_str().len()));
+    for length in [495, 504, 505, 512, 600] {
+        let error = SqliteStore::open(path(length)).err();
+        let message = error.as_ref().map(ToString::to_string).unwrap_or_default();
+        assert!(
+            matches!(error, Some(StoreError::Backend { .. })) && message.contains("more than 494"),
+            "{length}: {error:?}"
+        );
+        assert_eq!(names(root.path()), [""; 0], "{length}: a folder was made");
+    }
+    let store = SqliteStore::open(path(494)).unwrap();
+    store.create(&session("s"), script()).await.unwrap();
+    let mut writer = store.acquire(&session("s"), Seq(3)).await.unwrap().writer;
+    write(&mut writer, accepted(3, "t2")).await;
+
+    // The way to it is short, and what it leads to is not.
+    let way = root.path().join("way");
+    symlink(&folder, &way).unwrap();
+    let error = SqliteStore::open(way.join("n".repeat(250))).err();
+    assert!(
+        matches!(error, Some(StoreError::Backend { .. })),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn s4_s7_a_log_that_is_no_plain_file_is_foreign_and_left_as_it_is() {
+    for ending in ["-wal", "-shm"] {
+        let (folder, path) = place();
+        drop(SqliteStore::open(&path).unwrap());
+        let beside = path.with_file_name(format!("chat.db{ending}"));
+        let victim = folder.path().join("victim");
+        fs::write(&victim, "mine").unwrap();
+        // Left by one that only read.
+        fs::remove_file(path.with_file_name("chat.db-wal")).unwrap();
+        fs::remove_file(path.with_file_name("chat.db-shm")).unwrap();
+        symlink(&victim, &beside).unwrap();
+        foreign(SqliteStore::open(&path).err(), &beside);
+        symlink(folder.path().join("nowhere"), folder.path().join("link")).unwrap();
+        fs::rename(folder.path().join("link"), &beside).unwrap();
+        foreign(SqliteStore::open(&path).err(), &beside);
+        assert_eq!(fs::read(&victim).unwrap(), b"mine");
+        assert!(!folder.path().join("nowhere").exists());
+        fs::remove_file(&beside).unwrap();
+        SqliteStore::open(&path).unwrap();
+    }
+}
+
+#[tokio::test]
 async fn s7_a_database_removed_or_replaced_under_an_open_store_is_lost() {
     for replaced in [false, true] {
         let (folder, path) = place();

@@ -29,6 +29,7 @@ async fn the_other_process() {
     match part.as_str() {
         "full" => fill_the_disk(store).await,
         "forbidden" => write_where_it_is_forbidden(store).await,
+        "files" => open_as_many_files_as_there_may_be(store).await,
         other => panic!("there is no part {other}"),
     }
 }
@@ -93,6 +94,47 @@ fn s7_c25_c34_a_full_disk_is_a_typed_error_and_sound_again_when_there_is_room() 
         .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
         .arg(env::current_exe().unwrap());
     let mut other = Other::spawn(shell, "full", &path);
+    assert_eq!(other.answer(), "done");
+    other.end();
+}
+
+async fn open_as_many_files_as_there_may_be(store: SqliteStore) {
+    let id = session("s");
+    store.create(&id, script()).await.unwrap();
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let current = Some(64);
+    setrlimit(Resource::Nofile, Rlimit { current, maximum }).unwrap();
+    let mut open: Vec<_> = std::iter::from_fn(|| fs::File::open("/dev/null").ok()).collect();
+    let mut refused = 0;
+    let mut check = |error: Option<StoreError>| match error {
+        Some(StoreError::Io { source, .. }) => {
+            assert_eq!(source.raw_os_error(), Some(24), "{source:?}");
+            refused += 1;
+        }
+        Some(other) => panic!("{other:?}"),
+        None => {}
+    };
+    // How many a connection needs depends on which others there are.
+    for _ in 0..6 {
+        check(read(&store, &id).await.error);
+        check(store.list(ListRequest::default()).await.err());
+        check(store.acquire(&id, Seq::ZERO).await.err());
+        check(store.salvage(&id).await.err());
+        open.pop();
+    }
+    assert!(refused > 3, "{refused}");
+    drop(open);
+    assert_eq!(
+        store.acquire(&id, Seq::ZERO).await.unwrap().entries,
+        script()
+    );
+    say("done");
+}
+
+#[test]
+fn s7_too_many_open_files_are_no_read_only_disk() {
+    let (_folder, path) = place();
+    let mut other = Other::start("files", &path);
     assert_eq!(other.answer(), "done");
     other.end();
 }

@@ -19,7 +19,7 @@ mod portable;
 #[cfg(not(unix))]
 use portable as this;
 
-pub(crate) use this::{FileId, create_folder, file_id, path_id, rename_new, sync_folder};
+pub(crate) use this::{FileId, create_folder, file_id, may_read, path_id, rename_new, sync_folder};
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,11 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<Option<File>, StoreErr
 /// Creates a plain file for writing, private to its owner. Links and other things at its place are refused.
 pub(crate) fn create(path: &Path, existing: Existing) -> Result<File, StoreError> {
     check_plain("create", path, this::create(path, existing))
+}
+
+/// Creates a plain file where there is nothing, and says what the system says.
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+    this::create(path, Existing::Refuse)
 }
 
 fn check_plain(

@@ -67,6 +67,14 @@ pub(crate) fn path_id(path: &Path) -> io::Result<Option<FileId>> {
     }
 }
 
+/// Whether a file may be read, as the system says without opening it; one that is not there, too.
+pub(crate) fn may_read(path: &Path) -> io::Result<()> {
+    match rustix::fs::access(path, rustix::fs::Access::READ_OK) {
+        Err(Errno::NOENT) => Ok(()),
+        asked => Ok(asked?),
+    }
+}
+
 /// Creates a folder and those above it, private to their owner.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
