@@ -29,7 +29,7 @@
 //! | `chat.db-holds/ROW.hold` | locked by the holder of the session of that row; empty |
 //! | `chat.db-holds/ROW.turn` | the turnstile, locked by whoever is next; empty |
 //! | `chat.db-holds/set-up` | locked by whoever makes the database; empty |
-//! | `chat.db-new` | a database that is being made, or whose maker was killed; safe to remove |
+//! | `chat.db-holds/new` | a database that is being made, or whose maker was killed; safe to remove |
 //!
 //! The last store to close the database, if it wrote, leaves `chat.db` and the locks only; one that only read leaves the log and its
 //! index where they are. To back it up, use SQLite's own means (`VACUUM INTO`, `.backup`) or copy it while no process has it open;

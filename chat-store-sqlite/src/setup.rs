@@ -168,8 +168,8 @@ fn create(path: &Path, holds: &Path) -> Result<(), StoreError> {
     if exists(path)? {
         return Ok(());
     }
-    // Of this name is only what a killed process left: whoever makes one has the lock.
-    let new = system::beside(path, "-new");
+    // In a folder that is ours alone, and of this name is only what a killed process left: whoever makes one has the lock.
+    let new = holds.join("new");
     let leftovers = ["", "-journal", "-wal", "-shm"].map(|ending| system::beside(&new, ending));
     let clear = || leftovers.iter().try_for_each(|file| system::remove(file));
     clear().map_err(io)?;
@@ -189,8 +189,13 @@ fn create(path: &Path, holds: &Path) -> Result<(), StoreError> {
             }
             _ => io(error),
         })?;
-        let folder = path.parent().unwrap_or(path);
-        system::sync_folder(folder).map_err(|error| StoreError::from_io("sync", folder, error))
+        // Where it got its name, and where it had the other one.
+        [path.parent().unwrap_or(path), holds]
+            .iter()
+            .try_for_each(|folder| {
+                system::sync_folder(folder)
+                    .map_err(|error| StoreError::from_io("sync", *folder, error))
+            })
     };
     let made = make();
     if made.is_err() {

@@ -336,6 +336,37 @@ fn s4_s7_a_log_that_is_no_plain_file_is_foreign_and_left_as_it_is() {
 }
 
 #[tokio::test]
+async fn s7_opening_one_database_touches_nothing_that_stands_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.db");
+    let beside = ["-new", "-bak", "-probe", ".new"];
+    let id = session("s");
+    for ending in beside {
+        let store = SqliteStore::open(folder.path().join(format!("chat.db{ending}"))).unwrap();
+        store.create(&id, script()).await.unwrap();
+    }
+    let before = names(folder.path());
+    // What a killed maker left is cleared away.
+    fs::create_dir(folder.path().join("chat.db-holds")).unwrap();
+    fs::write(folder.path().join("chat.db-holds/new"), "half of it").unwrap();
+    let store = SqliteStore::open(&path).unwrap();
+    store.create(&id, script()).await.unwrap();
+    drop(store);
+    assert_eq!(names(&folder.path().join("chat.db-holds")), ["set-up"]);
+    let mut expected = [
+        &["chat.db".to_owned(), "chat.db-holds".to_owned()],
+        &before[..],
+    ]
+    .concat();
+    expected.sort();
+    assert_eq!(names(folder.path()), expected);
+    for ending in beside {
+        let store = SqliteStore::open(folder.path().join(format!("chat.db{ending}"))).unwrap();
+        assert_eq!(read(&store, &id).await.entries, script(), "{ending}");
+    }
+}
+
+#[tokio::test]
 async fn s7_a_database_removed_or_replaced_under_an_open_store_is_lost() {
     for replaced in [false, true] {
         let (folder, path) = place();

@@ -300,7 +300,7 @@ async fn c29_eight_processes_open_a_database_for_the_first_time_at_once() {
             1 => folder.path().join("below/it/chat.db"),
             _ => {
                 fs::create_dir(folder.path().join("chat.db-holds")).unwrap();
-                for left in ["chat.db-new", "chat.db-new-journal"] {
+                for left in ["chat.db-holds/new", "chat.db-holds/new-journal"] {
                     fs::write(folder.path().join(left), "cut off").unwrap();
                 }
                 path
