@@ -19,7 +19,7 @@ mod portable;
 #[cfg(not(unix))]
 use portable as this;
 
-pub(crate) use this::{FileId, create_folder, file_id, may_read, path_id, rename_new, sync_folder};
+pub(crate) use this::{FileId, file_id, may_read, path_id, rename_new};
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +98,40 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), StoreError> {
     is_folder(path).map(drop)
 }
 
+/// Creates a folder and those above it, private to their owner, each durable in the one above it.
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    let is_missing = |folder: &&Path| {
+        !folder.as_os_str().is_empty() && path_id(folder).is_ok_and(|found| found.is_none())
+    };
+    let missing: Vec<_> = path.ancestors().take_while(is_missing).collect();
+    for folder in missing.into_iter().rev() {
+        match this::create_folder(folder) {
+            // Another process was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => created?,
+        }
+        let above = match folder.parent() {
+            Some(above) if !above.as_os_str().is_empty() => above,
+            _ => Path::new("."),
+        };
+        sync_folder(above)?;
+    }
+    Ok(())
+}
+
+/// Makes names that were added to a folder or removed from it durable.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    SYNCED.with_borrow_mut(|synced| synced.push(path.to_owned()));
+    this::sync_folder(path)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Every folder that was synced.
+    static SYNCED: std::cell::RefCell<Vec<PathBuf>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
 pub(crate) fn foreign(path: &Path, what: impl Into<Arc<str>>) -> StoreError {
     StoreError::Foreign {
         path: path.to_owned(),
@@ -118,4 +152,26 @@ pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SqliteStore;
+
+    #[test]
+    fn s1_every_folder_that_open_makes_is_durable_in_the_one_above() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("a")).unwrap();
+        let path = root.join("a/b/c/chat.db");
+        SYNCED.take();
+        drop(SqliteStore::open(&path).unwrap());
+        let synced = SYNCED.take();
+        // The folders b and c, that of the locks, and what was renamed out of it.
+        let expected = ["a", "a/b", "a/b/c", "a/b/c", "a/b/c/chat.db-holds"];
+        assert_eq!(synced, expected.map(|folder| root.join(folder)));
+        drop(SqliteStore::open(&path).unwrap());
+        assert!(SYNCED.take().is_empty(), "all of it was there");
+    }
 }

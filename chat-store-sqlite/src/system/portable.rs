@@ -85,13 +85,12 @@ pub(crate) fn may_read(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a folder and those above it.
-pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)
+pub(super) fn create_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
 }
 
 /// Folders can't be synced here: the system journals its names itself.
-pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -75,13 +75,11 @@ pub(crate) fn may_read(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Creates a folder and those above it, private to their owner.
-pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
+pub(super) fn create_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
 }
 
-/// Makes names that were added or removed durable.
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
