@@ -35,7 +35,8 @@
 //! index where they are. To back it up, use SQLite's own means (`VACUUM INTO`, `.backup`) or copy it while no process has it open;
 //! a copy of `chat.db` alone, taken while it is in use, misses what is in the log. A process that has a store open must not open
 //! `chat.db` as a plain file: closing that lets go of SQLite's locks. New files are readable by their owner only
-//! (0600, folders 0700). Symbolic links are refused.
+//! (0600, folders 0700). Symbolic links are refused, and a database that has
+//! more than one name (hard links).
 //!
 //! The header says whose it is: `application_id` 0x43484154 ("CHAT"), `user_version` 1. Another program's database, and any
 //! other file, is [`Foreign`](chat_core::StoreError::Foreign); a newer version is

@@ -98,6 +98,11 @@ fn exists(path: &Path) -> Result<bool, StoreError> {
             path,
             "an empty file; remove it, and a database is made in its place",
         )),
+        // By each of them it would have a log and locks of its own.
+        Ok(found) if system::names(&found) > 1 => Err(system::foreign(
+            path,
+            "a file that has another name, too (a hard link); remove one of them, or copy it",
+        )),
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(StoreError::from_io("open", path, error)),

@@ -146,6 +146,21 @@ async fn s4_links_are_not_followed() {
     assert_eq!(again.path(), store.path());
 }
 
+#[tokio::test]
+async fn s5_a_database_of_two_names_is_refused_by_both() {
+    let (folder, path) = place();
+    let store = SqliteStore::open(&path).unwrap();
+    store.create(&session("s"), script()).await.unwrap();
+    drop(store);
+    let other = folder.path().join("other.db");
+    fs::hard_link(&path, &other).unwrap();
+    foreign(SqliteStore::open(&path).err(), &path);
+    foreign(SqliteStore::open(&other).err(), &other);
+    fs::remove_file(&path).unwrap();
+    let store = SqliteStore::open(&other).unwrap();
+    assert_eq!(read(&store, &session("s")).await.entries, script());
+}
+
 #[test]
 fn s7_what_is_no_chat_store_is_foreign_and_left_as_it_is() {
     let (folder, path) = place();

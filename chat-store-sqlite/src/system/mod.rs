@@ -19,7 +19,7 @@ mod portable;
 #[cfg(not(unix))]
 use portable as this;
 
-pub(crate) use this::{FileId, file_id, may_read, path_id, rename_new};
+pub(crate) use this::{FileId, file_id, may_read, names, path_id, rename_new};
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -71,6 +71,11 @@ pub(crate) fn file_id(file: &File) -> io::Result<FileId> {
     file.metadata().map(|metadata| FileId::of(&metadata))
 }
 
+/// How many names a file has, which the standard library can't tell.
+pub(crate) fn names(_metadata: &fs::Metadata) -> u64 {
+    1
+}
+
 /// Which file is at a path; `None` where there is none.
 pub(crate) fn path_id(path: &Path) -> io::Result<Option<FileId>> {
     match fs::symlink_metadata(path) {

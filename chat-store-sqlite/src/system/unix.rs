@@ -1,7 +1,7 @@
 //! Unix: modes, `O_NOFOLLOW`, device and inode.
 
 use std::{
-    fs::{DirBuilder, File, OpenOptions},
+    fs::{DirBuilder, File, Metadata, OpenOptions},
     io,
     os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::Path,
@@ -53,6 +53,11 @@ pub(crate) fn file_id(file: &File) -> io::Result<FileId> {
         device: metadata.dev(),
         inode: metadata.ino(),
     })
+}
+
+/// How many names a file has.
+pub(crate) fn names(metadata: &Metadata) -> u64 {
+    metadata.nlink()
 }
 
 /// Which file is at a path; `None` where there is none.
