@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 
 use crate::{DecodeError, Entry, EntryBody, EntryId, FORMAT, Seq};
 
-/// The longest line that is read, in bytes: nothing longer is collected in memory.
+/// The longest line that is read, in bytes without its end: nothing longer is collected in memory.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
+
+/// What some editors and shells put before a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Why lines are no journal. Lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -71,7 +74,8 @@ pub enum LineError {
     Empty,
 }
 
-/// Reads a journal from JSON lines, fed in pieces of any size. Blank lines are no entries.
+/// Reads a journal from JSON lines, fed in pieces of any size. Blank lines are no entries, and a byte order mark before the first
+/// is no part of it.
 ///
 /// ```
 /// use chat_core::{Journal, JournalLines};
@@ -100,13 +104,14 @@ impl JournalLines {
     /// [`LineError`] where a line is no next entry: there is no use in feeding more.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), LineError> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            if self.rest.len() + piece.len() > MAX_LINE_BYTES {
+            let text = piece.strip_suffix(b"\n").unwrap_or(piece);
+            if self.rest.len() + text.len() > MAX_LINE_BYTES {
                 return Err(LineError::TooLong {
                     line: self.lines + 1,
                 });
             }
-            self.rest.extend_from_slice(piece);
-            if piece.ends_with(b"\n") {
+            self.rest.extend_from_slice(text);
+            if text.len() < piece.len() {
                 let line = std::mem::take(&mut self.rest);
                 self.line(&line)?;
             }
@@ -134,6 +139,10 @@ impl JournalLines {
     fn line(&mut self, bytes: &[u8]) -> Result<(), LineError> {
         self.lines += 1;
         let line = self.lines;
+        let bytes = match bytes.strip_prefix(BYTE_ORDER_MARK) {
+            Some(rest) if line == 1 => rest,
+            Some(_) | None => bytes,
+        };
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(());
         }
