@@ -160,7 +160,7 @@ pub(crate) enum Command {
         /// The session: its id, or the beginning of it.
         #[arg(value_name = "SESSION")]
         session: SessionId,
-        /// Don't ask.
+        /// Don't ask; the id has to be the whole one then.
         #[arg(long, short)]
         yes: bool,
     },

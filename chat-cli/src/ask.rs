@@ -6,7 +6,7 @@ use chat_core::{SessionId, TurnStatus};
 use chat_runtime::{Chat, Session};
 
 use crate::{
-    again::quoted, desk::Desk, errors::Problem, exit::Exit, interrupts::Interrupts, lookup,
+    again::Call, desk::Desk, errors::Problem, exit::Exit, interrupts::Interrupts, lookup,
     watch::watch,
 };
 
@@ -21,8 +21,8 @@ pub(crate) async fn ask(
     let session = lookup::open_or_create(chat, session).await?;
     let exit = answer(&session, &input, desk, interrupts).await;
     if exit == Exit::Completed {
-        let arguments = format!("ask --session {}", quoted(session.id().as_str()));
-        if let Some(command) = desk.again.command(&arguments) {
+        let call = Call::of("ask").option("--session", session.id().as_str());
+        if let Some(command) = desk.again.command(call) {
             desk.hint(&format!("continue with: {command} …"));
         }
     }

@@ -4,7 +4,7 @@ use chat_core::SessionId;
 use chat_runtime::{Chat, Session};
 
 use crate::{
-    again::quoted, ask::answer, desk::Desk, errors::Problem, exit::Exit, interrupts::Interrupts,
+    again::Call, ask::answer, desk::Desk, errors::Problem, exit::Exit, interrupts::Interrupts,
     lookup,
 };
 
@@ -89,8 +89,8 @@ fn greet(session: Option<&Session>, desk: &mut Desk) {
 }
 
 fn take_leave(session: &Session, desk: &mut Desk) {
-    let arguments = format!("--session {}", quoted(session.id().as_str()));
-    if let (true, Some(command)) = (desk.someone_is_here, desk.again.command(&arguments)) {
+    let call = Call::conversation().option("--session", session.id().as_str());
+    if let (true, Some(command)) = (desk.someone_is_here, desk.again.command(call)) {
         // Ctrl-D leaves the cursor behind the prompt.
         desk.note("");
         desk.note(&format!("continue with: {command}"));

@@ -35,7 +35,10 @@ pub(crate) async fn copy(
         let all = lookup::all(chat).await?;
         ids.extend(all.into_iter().map(|session| session.id));
     }
-    let (from, to) = (&**chat.store(), at.open()?);
+    let to = at
+        .open()
+        .map_err(|error| Problem::store_named_by("--to", &error))?;
+    let from = &**chat.store();
     let mut exit = Exit::Completed;
     for id in &ids {
         let copied = if salvage {
@@ -78,7 +81,7 @@ fn not_copied(id: &SessionId, error: &CopyError, to: &StoreAt) -> Problem {
             Problem::failed(format!("session {id} exists already in {to}"))
                 .advise("it was left as it is there")
         }
-        CopyError::Write(error) => Problem::store(error),
+        CopyError::Write(error) => Problem::store_named_by("--to", error),
         CopyError::NothingReadable { .. } => nothing_readable(id),
         // A kind of a later version.
         other => Problem::failed(other.to_string()),

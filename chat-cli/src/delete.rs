@@ -3,7 +3,7 @@
 use chat_core::{SessionId, SessionSummary};
 use chat_runtime::Chat;
 
-use crate::{again::quoted, desk::Desk, errors::Problem, exit::Exit, lookup};
+use crate::{again::Call, desk::Desk, errors::Problem, exit::Exit, lookup};
 
 pub(crate) async fn delete(
     chat: &Chat,
@@ -13,11 +13,14 @@ pub(crate) async fn delete(
 ) -> Result<Exit, Problem> {
     let id = lookup::id(chat, given).await?;
     if !yes && !desk.someone_is_here {
-        let word = quoted(id.as_str());
-        return Err(
-            Problem::usage(format!("session {id} was not deleted: nobody can be asked"))
-                .propose("if you are sure", format!("delete {word} --yes")),
-        );
+        return Err(unsure(&id, "nobody can be asked"));
+    }
+    // A script that deletes twice would delete another one, whose id only begins so.
+    if yes && id != *given {
+        return Err(unsure(
+            &id,
+            &format!("{given} is only the beginning of its id"),
+        ));
     }
     if !yes && !is_confirmed(chat, &id, desk).await? {
         desk.note("nothing was deleted");
@@ -31,6 +34,13 @@ pub(crate) async fn delete(
         desk.hint(&format!("session {id} is deleted"));
     }
     Ok(Exit::Completed)
+}
+
+fn unsure(id: &SessionId, why: &str) -> Problem {
+    Problem::usage(format!("session {id} was not deleted: {why}")).propose(
+        "if you are sure",
+        Call::of("delete").word(id.as_str()).flag("--yes"),
+    )
 }
 
 async fn is_confirmed(chat: &Chat, id: &SessionId, desk: &mut Desk) -> Result<bool, Problem> {

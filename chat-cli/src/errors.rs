@@ -4,7 +4,7 @@ use chat_core::{NotAccepted, SessionId, StoreError, TurnError, TurnId};
 use chat_runtime::ChatError;
 
 use crate::{
-    again::{Again, quoted},
+    again::{Again, Call},
     exit::Exit,
     render::one_line,
 };
@@ -21,7 +21,7 @@ pub(crate) struct Problem {
 enum Advice {
     Words(String),
     /// Words, and the command that does it.
-    Command(&'static str, String),
+    Command(&'static str, Call),
 }
 
 impl Problem {
@@ -48,9 +48,9 @@ impl Problem {
         self
     }
 
-    /// Adds a line that says what to do, and by which arguments of this command.
-    pub(crate) fn propose(mut self, words: &'static str, arguments: impl Into<String>) -> Self {
-        self.advice.push(Advice::Command(words, arguments.into()));
+    /// Adds a line that says what to do, and by which call of this command.
+    pub(crate) fn propose(mut self, words: &'static str, call: Call) -> Self {
+        self.advice.push(Advice::Command(words, call));
         self
     }
 
@@ -65,8 +65,8 @@ impl Problem {
         for advice in &self.advice {
             let line = match advice {
                 Advice::Words(words) => Some(words.clone()),
-                Advice::Command(words, arguments) => {
-                    let command = again.command(arguments);
+                Advice::Command(words, call) => {
+                    let command = again.command(call.clone());
                     command.map(|command| format!("{words}: {command}"))
                 }
             };
@@ -77,22 +77,34 @@ impl Problem {
         text
     }
 
-    /// A store that could not do what it was asked.
+    /// The store that could not do what it was asked.
     pub(crate) fn store(error: &StoreError) -> Self {
+        Self::store_named_by("--store", error)
+    }
+
+    /// A store that could not do what it was asked, and the option that names another place instead.
+    pub(crate) fn store_named_by(option: &'static str, error: &StoreError) -> Self {
         let problem = Self::failed(error.to_string());
         match error {
-            StoreError::Missing { .. } => problem.propose("see which there are", "sessions"),
+            StoreError::Missing { .. } => {
+                problem.propose("see which there are", Call::of("sessions"))
+            }
             StoreError::Damaged(damage) => problem.propose(
                 "the turns before it are intact",
-                format!("export {} --salvage", quoted(damage.session.as_str())),
+                Call::of("export")
+                    .word(damage.session.as_str())
+                    .flag("--salvage"),
             ),
             StoreError::NewerFormat { .. } => problem.advise("it was left as it is"),
-            StoreError::Foreign { .. } => {
-                problem.advise("it was left as it is; name another place: --store PATH")
-            }
-            StoreError::Full { .. } => problem.advise("then ask again"),
-            StoreError::ReadOnly { .. } | StoreError::Io { .. } => {
-                problem.advise("make it yours to write, or name another place: --store PATH")
+            StoreError::Foreign { .. } => problem.advise(format!(
+                "it was left as it is; name another place: {option} PATH"
+            )),
+            StoreError::Full { .. } => problem.advise("then try again"),
+            StoreError::ReadOnly { .. } => problem.advise(format!(
+                "make it yours to write, or name another place: {option} PATH"
+            )),
+            StoreError::Io { .. } => {
+                problem.advise(format!("mend that, or name another place: {option} PATH"))
             }
             // Their messages say all there is to say.
             _ => problem,
@@ -104,14 +116,14 @@ impl Problem {
     pub(crate) fn turn(error: &TurnError, session: &SessionId, turn: Option<&TurnId>) -> Self {
         // As it is recorded: without credentials, and not endless.
         let recorded = error.recorded().message;
-        let session = quoted(session.as_str());
+        let session = session.as_str();
         let again = |problem: Self, words| match turn {
             Some(turn) => {
-                problem.propose(words, format!("retry {session} {}", quoted(turn.as_str())))
+                problem.propose(words, Call::of("retry").word(session).word(turn.as_str()))
             }
             None => problem.propose(
                 "it is not among the session's turns",
-                format!("show {session}"),
+                Call::of("show").word(session),
             ),
         };
         let problem = match error {
@@ -125,7 +137,7 @@ impl Problem {
             TurnError::NotAccepted(NotAccepted::Store(error)) => Self::store(error),
             TurnError::NotAccepted(NotAccepted::Retry(refused)) => {
                 Self::failed(refused.to_string())
-                    .propose("see the session's turns", format!("show {session}"))
+                    .propose("see the session's turns", Call::of("show").word(session))
             }
             _ => Self::failed(&*recorded),
         };

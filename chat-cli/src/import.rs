@@ -10,7 +10,7 @@ use chat_core::{Entry, EntryBody, JournalLines, LineError, SessionId, StoreError
 use chat_runtime::Chat;
 use serde::Serialize;
 
-use crate::{again::quoted, desk::Desk, errors::Problem, exit::Exit};
+use crate::{again::Call, desk::Desk, errors::Problem, exit::Exit};
 
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
@@ -49,7 +49,7 @@ pub(crate) async fn import(
     } else {
         desk.screen.text(&format!("{id}\n"));
     }
-    let command = desk.again.command(&format!("show {}", quoted(id.as_str())));
+    let command = desk.again.command(Call::of("show").word(id.as_str()));
     if let Some(command) = command {
         desk.hint(&format!("imported {} turns: {command}", imported.turns));
     }

@@ -6,8 +6,8 @@ use chat_core::{SessionId, TurnId, TurnRecord, TurnStatus, Turns};
 use chat_runtime::Chat;
 
 use crate::{
-    again::quoted, ask::note_other, desk::Desk, errors::Problem, exit::Exit,
-    interrupts::Interrupts, lookup, watch::watch,
+    again::Call, ask::note_other, desk::Desk, errors::Problem, exit::Exit, interrupts::Interrupts,
+    lookup, watch::watch,
 };
 
 pub(crate) async fn retry(
@@ -64,10 +64,7 @@ fn nothing_to_retry(turns: &Turns, session: &SessionId) -> Problem {
     Problem::failed(format!(
         "there is nothing to retry in session {session}: {what}"
     ))
-    .propose(
-        "see its turns",
-        format!("show {}", quoted(session.as_str())),
-    )
+    .propose("see its turns", Call::of("show").word(session.as_str()))
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ impl Screen {
             State::Failed(error) => {
                 let said = format!("can't write to standard output: {error}");
                 Err(Problem::failed(said)
-                    .advise("what was recorded is in the journal all the same"))
+                    .advise("what stands there is not whole; nothing in the store is lost"))
             }
         }
     }

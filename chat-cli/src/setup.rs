@@ -9,7 +9,7 @@ use etcetera::BaseStrategy as _;
 
 use crate::{
     again::Again,
-    args::{Args, Options, Who},
+    args::{Args, Command, Options, Who},
     errors::Problem,
     store_at::StoreAt,
 };
@@ -33,8 +33,37 @@ pub(crate) fn chat(args: &Args) -> Result<(Chat, Again), Problem> {
         echo()
     };
     let at = store_at(&args.options, vars)?;
+    refuse_itself(&at, args.command.as_ref())?;
     let again = Again::on(&at, args.options.store.is_some());
     Ok((Chat::new(responder, at.open()?), again))
+}
+
+/// Refuses what would open the store's own file once more beside the store: SQLite's locks on it would go with that.
+fn refuse_itself(at: &StoreAt, command: Option<&Command>) -> Result<(), Problem> {
+    match command {
+        Some(Command::Copy { to, .. }) if to.path().is_some_and(|to| at.is_in(to)) => {
+            Err(Problem::usage(format!("{to} is the store to copy from"))
+                .advise("name another place: --to PATH"))
+        }
+        Some(Command::Import {
+            file: Some(file), ..
+        }) if at.is_in(file) => Err(Problem::usage(format!(
+            "{} is the store itself",
+            file.display()
+        ))
+        .advise("name a file that `chat export` wrote; `chat copy` is for whole stores")),
+        Some(
+            Command::Ask { .. }
+            | Command::Sessions
+            | Command::Show { .. }
+            | Command::Retry { .. }
+            | Command::Export { .. }
+            | Command::Import { .. }
+            | Command::Copy { .. }
+            | Command::Delete { .. },
+        )
+        | None => Ok(()),
+    }
 }
 
 fn store_at(options: &Options, vars: Vars<'_>) -> Result<StoreAt, Problem> {

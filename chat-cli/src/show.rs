@@ -9,7 +9,7 @@ use chat_runtime::Chat;
 use serde::Serialize;
 
 use crate::{
-    again::{Again, quoted},
+    again::{Again, Call},
     desk::Desk,
     errors::Problem,
     exit::Exit,
@@ -172,8 +172,10 @@ impl Page<'_> {
         if !self.unanswered.contains(&turn.id) {
             return;
         }
-        let (session, id) = (quoted(self.session.as_str()), quoted(turn.id.as_str()));
-        if let Some(command) = self.again.command(&format!("retry {session} {id}")) {
+        let call = Call::of("retry")
+            .word(self.session.as_str())
+            .word(turn.id.as_str());
+        if let Some(command) = self.again.command(call) {
             self.line(&format!("answer it again: {command}"));
         }
     }

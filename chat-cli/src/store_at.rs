@@ -65,6 +65,20 @@ impl fmt::Display for StoreAt {
 }
 
 impl StoreAt {
+    /// Whether this is the file or folder that the store is in.
+    pub(crate) fn is_in(&self, path: &Path) -> bool {
+        let is_same = |own: &Path| own.canonicalize().ok() == path.canonicalize().ok();
+        path.exists() && self.path().is_some_and(is_same)
+    }
+
+    /// Where it is, unless in memory.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Path(path) | Self::Folder(path) | Self::Sqlite(path) => Some(path),
+            Self::Memory => None,
+        }
+    }
+
     /// Opens the store, and creates it where it is not there.
     pub(crate) fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(match self {
@@ -119,6 +133,19 @@ mod tests {
                 assert_eq!(store.to_string(), text, "it can be named again");
             }
         }
+    }
+
+    #[test]
+    fn c_a_store_is_told_from_others_by_where_it_leads() {
+        let home = tempfile::tempdir().unwrap();
+        let path = |name: &str| home.path().join(name);
+        std::fs::write(path("chat.db"), "").unwrap();
+        let store = StoreAt::Sqlite(path("chat.db"));
+        assert!(store.is_in(&path("./chat.db")));
+        assert!(!store.is_in(home.path()));
+        assert!(!store.is_in(&path("new")));
+        assert!(!StoreAt::Path(path("new")).is_in(&path("newer")));
+        assert!(!StoreAt::Memory.is_in(&path("chat.db")));
     }
 
     #[test]

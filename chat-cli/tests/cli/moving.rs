@@ -247,6 +247,15 @@ async fn c_what_is_deleted_is_gone_and_without_a_terminal_only_a_yes_deletes() {
         );
         assert_eq!(home.turns("s").await.len(), 2);
         assert_eq!(completed(home.run(["delete", "s", "--yes"]).await), "");
+        let asked = ["ask", "hi", "--session", "s1", "--responder", "echo"];
+        completed(home.run(asked).await);
+        let another = home.run(["delete", "s", "--yes"]).await;
+        assert_eq!(another.code, 2);
+        assert_eq!(
+            another.err,
+            "chat: session s1 was not deleted: s is only the beginning of its id\n      if you are sure: chat delete s1 --yes\n"
+        );
+        completed(home.run(["delete", "s1", "--yes"]).await);
         let again = home.run(["delete", "s", "--yes"]).await;
         assert_eq!(again.code, 1);
         assert!(
@@ -287,6 +296,40 @@ async fn c_a_path_says_which_store_it_is() {
     assert_eq!(
         std::fs::read(home.path().join("notes.db")).unwrap(),
         b"my own"
+    );
+}
+
+/// SQLite's locks on a file end where the same process closes it, whoever opened it.
+#[tokio::test]
+async fn c_a_store_is_neither_copied_into_itself_nor_imported() {
+    for store in STORES {
+        let home = two_turns(store).await;
+        let own = store.unwrap_or("chat");
+        let other_way = format!("./{own}");
+        for to in [own, &other_way] {
+            for args in [&["copy", "--all", "--to", to][..], &["import", to]] {
+                let refused = home.run(args).await;
+                assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{args:?}");
+                let said = format!("chat: {to} is the store ");
+                assert!(refused.err.starts_with(&said), "{}", refused.err);
+            }
+        }
+        let inside = home.run(["copy", "s", "--to", "chat/inside"]).await;
+        assert_eq!(completed(inside), "s  5 entries\n");
+        assert_eq!(sessions(&home, own).await, ["s"]);
+    }
+}
+
+#[tokio::test]
+async fn c_the_place_that_can_not_be_copied_to_is_the_one_to_name_anew() {
+    let home = two_turns(None).await;
+    std::fs::write(home.path().join("notes"), "my own").unwrap();
+    let foreign = home.run(["copy", "s", "--to", "notes"]).await;
+    assert_eq!(foreign.code, 1);
+    assert!(
+        foreign.err.ends_with("name another place: --to PATH\n"),
+        "{}",
+        foreign.err
     );
 }
 
