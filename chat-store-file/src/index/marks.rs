@@ -13,25 +13,36 @@ use crate::{
 };
 
 /// Takes a session's mark away, where nobody has its files locked and its journal is still as its row says. Whether it is gone.
+///
+/// Sound by the session's own files alone, whoever else is at it and whatever became of the index's lock.
 pub(crate) fn clear(paths: &Paths, row: &Row) -> Result<bool, StoreError> {
     let files = &*paths.folder.files;
     let (turnstile, lock) = (paths.turnstile(), paths.lock());
     let io = |error| StoreError::from_io("look at", paths.journal(), error);
-    // In the order of those who want the hold, and both kept until both are removed: who opened one of them before locks a file
-    // that has no name any more, finds that out, and looks again.
-    let turn = share(files, &turnstile)?;
-    let mark = share(files, &lock)?;
-    match (&turn, &mark) {
-        (Share::Refused, _) | (_, Share::Refused) => return Ok(false),
-        (_, Share::Gone) => return Ok(true),
-        (Share::Ours(_) | Share::Gone, Share::Ours(_)) => {}
+    if files.id_at(&lock).map_err(io)?.is_none() {
+        return Ok(true);
+    }
+    // In the order of those who want the hold, and for itself: one at a time, and none while another is next. The lock is shared,
+    // so that nobody is taken for a holder.
+    let Some(turn) = hold::try_lock(files, &turnstile)? else {
+        return Ok(false);
+    };
+    let _mark = match share(files, &lock)? {
+        Share::Ours(mark) => mark,
+        Share::Refused => return Ok(false),
+        Share::Gone => return Ok(true),
+    };
+    // Only a holder takes a turnstile away from under its owner, at a delete: from here on there can't be one.
+    if !hold::is_at(files, &*turn, &turnstile).map_err(io)? {
+        return Ok(false);
     }
     let found = files.look(&paths.journal()).map_err(io)?;
     if !found.is_some_and(|found| row.is_true_of(&found)) {
         return Ok(false);
     }
-    // The mark goes last: killed in between, it is still there.
-    for path in [&turnstile, &lock] {
+    // The turnstile goes last, and nothing is done behind it: until then nobody comes near a new lock. Killed in between, it is
+    // what the next holder finds.
+    for path in [&lock, &turnstile] {
         let removed = files.remove_if_there(path);
         removed.map_err(|error| StoreError::from_io("remove", path, error))?;
     }
@@ -40,7 +51,7 @@ pub(crate) fn clear(paths: &Paths, row: &Row) -> Result<bool, StoreError> {
 
 /// A lock beside others who only look, such as those who ask whether a session is held.
 enum Share {
-    Ours(#[expect(dead_code, reason = "kept for its lock")] Box<dyn File>),
+    Ours(Box<dyn File>),
     /// Another has it for itself, or the file was replaced in this moment.
     Refused,
     Gone,

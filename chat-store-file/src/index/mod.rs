@@ -7,7 +7,8 @@
 //!
 //! 1. *A journal is only created or written by a program that has locked the file at `NAME.lock`, which stays when it lets go.*
 //! 2. *`NAME.lock` is only removed under a lock of one's own on it, and only where there is no journal, or where the index that
-//!    was saved has the journal's row with the stamp that the journal has at that moment.*
+//!    was saved has the journal's row with the stamp that the journal has at that moment. Whoever does it has the session's
+//!    turnstile for itself.*
 //!
 //! So where there is no `NAME.lock`, the saved index is right about the session; where there is one, a look at the file's stamp
 //! tells. The names are read once per list, for what is new, gone or marked so; not even that where the folder's own stamp is

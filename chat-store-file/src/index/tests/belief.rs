@@ -178,7 +178,7 @@ fn s6_an_error_that_goes_leaves_no_trace() {
         (Asked::Rename, "index"),
         (Asked::Look, "s1.jsonl"),
         (Asked::Open, "s1.jsonl"),
-        (Asked::Open, "s2.turn"),
+        (Asked::Lock, "s2.turn"),
         (Asked::Lock, "s2.lock"),
         (Asked::Remove, "s2.lock"),
     ];

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     create::{self, Created},
-    hold,
+    hold::{self, Attempt, Hold, Waiting},
     index::saved::Saving,
     name::Paths,
 };
@@ -125,30 +125,78 @@ fn s5_who_takes_the_hold_while_a_mark_goes_gets_the_lock_at_the_path() {
 /// While a mark goes, who wants the hold waits for a moment, and who asks whether it is held is told that it is not.
 #[test]
 fn s5_nobody_takes_the_hold_in_the_middle_of_it() {
-    for ending in ["b.turn", "b.lock"] {
+    for ending in ["b.lock", "b.turn"] {
         let scene = scene();
         let (turnstile, lock) = (scene.paths("b").turnstile(), scene.paths("b").lock());
         let path = scene.folder.path().to_owned();
-        let looked = Arc::new(std::sync::atomic::AtomicBool::new(false));
-        scene.lab.before(Asked::Remove, ending, {
-            let (looked, lab) = (looked.clone(), scene.lab.clone());
-            move || {
-                // The turnstile may be had once its file is gone: its owner still waits for the lock.
-                assert_eq!(
-                    hold::try_lock(&lab, &turnstile).unwrap().is_some(),
-                    ending == "b.lock"
-                );
+        let lab = scene.lab.clone();
+        scene.lab.before(Asked::Remove, ending, move || {
+            // Whoever is next gets to the lock by the turnstile alone.
+            assert!(hold::try_lock(&lab, &turnstile).unwrap().is_none());
+            if ending == "b.lock" {
                 assert!(hold::try_lock(&lab, &lock).unwrap().is_none());
-                let other = Writer::new(&path);
-                assert!(!other.is_held("b"));
-                looked.store(true, std::sync::atomic::Ordering::Relaxed);
             }
+            assert!(!Writer::new(&path).is_held("b"));
         });
         scene.lister().ids(9);
-        assert!(looked.load(std::sync::atomic::Ordering::Relaxed));
+        assert!(scene.lab.is_used_up());
         scene.writer.turn("b", 10, "then it can");
         assert_same(&scene.lister().list(9), &truth(scene.folder.path()));
     }
+}
+
+/// The index's folder may be removed at any moment, its lock with it: then two take marks away at once.
+#[test]
+fn s5_nobody_loses_the_hold_to_two_who_take_the_mark_away() {
+    let moments = [
+        (Asked::Look, "b.lock"),
+        (Asked::Lock, "b.turn"),
+        (Asked::Look, "b.turn"),
+        (Asked::Lock, "b.lock"),
+        (Asked::Remove, "b.lock"),
+        (Asked::Remove, "b.turn"),
+    ];
+    for (asked, ending) in moments {
+        let scene = scene();
+        let (path, lab, paths) = (
+            scene.folder.path().to_owned(),
+            scene.lab.clone(),
+            scene.paths("b"),
+        );
+        let (send, holds) = std::sync::mpsc::channel();
+        scene.lab.before(asked, ending, move || {
+            fs::remove_dir_all(path.join("list")).unwrap();
+            Lister::new(&lab, &path, EAGER).ids(9);
+            send.send(attempt(&paths)).unwrap();
+        });
+        scene.lister().ids(9);
+        let first = holds.recv().unwrap();
+        let second = attempt(&scene.paths("b"));
+        let holds: Vec<_> = [first, second].into_iter().flatten().collect();
+        assert_eq!(holds.len(), 1, "holders, at {asked:?} of {ending}");
+        assert!(holds[0].is_ours(&scene.paths("b")).unwrap());
+        assert!(scene.writer.is_held("b"));
+    }
+}
+
+/// The hold, where it is to be had at once.
+fn attempt(paths: &Paths) -> Option<Hold> {
+    let (front, _interest) = hold::Sessions::default().front(&session("b")).unwrap();
+    match Waiting::new(paths.clone(), front, |hold, _| Ok(hold)).attempt() {
+        Ok(Attempt::Done(hold)) => Some(hold.expect("the session is there")),
+        Ok(Attempt::Again(_)) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn s6_a_mark_stays_with_a_turnstile_that_someone_waits_at() {
+    let scene = scene();
+    let waiting = hold::try_lock(&scene.lab, &scene.paths("b").turnstile());
+    let waiting = waiting.unwrap().unwrap();
+    scene.lister().ids(9);
+    assert_eq!(scene.marked(), ["b"]);
+    assert!(hold::is_at(&scene.lab, &*waiting, &scene.paths("b").turnstile()).unwrap());
 }
 
 #[test]
