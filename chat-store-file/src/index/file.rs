@@ -15,6 +15,12 @@ const FIRST: &[u8] = b"chat-store-file list index, format 1; may be deleted\n";
 /// So many bytes tell which file it is ([`nonce`]).
 pub(crate) const START: usize = FIRST.len() + 8;
 
+/// So many bytes hold what an index says of itself, and more: how many rows it has is at their end ([`longest`]).
+pub(crate) const HEAD: usize = FIRST.len() + 128;
+
+/// No row takes more: its numbers, its id, and a title of 80 characters and what shows that it was shortened.
+const ROW: u64 = 96 + 128 + 4 * 96;
+
 /// What an index file says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -109,18 +115,32 @@ pub(crate) fn nonce(start: &[u8]) -> Option<u64> {
     Fields(start.strip_prefix(FIRST)?).number()
 }
 
+/// How long an index that begins so can be; `None` for what is none.
+pub(crate) fn longest(start: &[u8]) -> Option<u64> {
+    let (_, count, _) = head(start)?;
+    count.checked_mul(ROW)?.checked_add(HEAD as u64)
+}
+
+/// What an index says of itself, how many rows follow, and those.
+fn head(bytes: &[u8]) -> Option<(Head, u64, Fields<'_>)> {
+    let mut fields = Fields(bytes.strip_prefix(FIRST)?);
+    let head = Head {
+        nonce: fields.number()?,
+        boot: fields.option(|fields| Some(u128::from_le_bytes(*fields.array()?)))?,
+        own: fields.file_id()?,
+        scanned: fields.option(Fields::stamp)?,
+    };
+    Some((head, fields.number()?, fields))
+}
+
 /// `None` for whatever [`encode`] did not make.
 pub(crate) fn decode(bytes: &[u8]) -> Option<(Head, Rows)> {
     let (bytes, crc) = bytes.split_last_chunk()?;
     if crc32c::crc32c(bytes) != u32::from_le_bytes(*crc) {
         return None;
     }
-    let mut fields = Fields(bytes.strip_prefix(FIRST)?);
-    let nonce = fields.number()?;
-    let boot = fields.option(|fields| Some(u128::from_le_bytes(*fields.array()?)))?;
-    let own = fields.file_id()?;
-    let scanned = fields.option(Fields::stamp)?;
-    let count = usize::try_from(fields.number()?).ok()?;
+    let (head, count, mut fields) = head(bytes)?;
+    let count = usize::try_from(count).ok()?;
     // A row takes more than a byte: no number makes us ask for more memory than the file is long.
     let mut rows = Vec::with_capacity(count.min(bytes.len()));
     for _ in 0..count {
@@ -129,12 +149,6 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<(Head, Rows)> {
     if !fields.0.is_empty() || !rows.is_sorted_by(|a, b| a.order(b).is_lt()) {
         return None;
     }
-    let head = Head {
-        nonce,
-        boot,
-        own,
-        scanned,
-    };
     Some((head, Rows::new(rows)))
 }
 
@@ -268,6 +282,28 @@ mod tests {
         };
         let none = Rows::default();
         assert_eq!(decode(&encode(&least, &none)), Some((least, none)));
+    }
+
+    #[test]
+    fn the_longest_index_is_as_long_as_its_head_lets_it_be() {
+        let title: Box<str> = "\u{10ffff}".repeat(81).into();
+        let rows = |count| {
+            let rows = (0..count).map(|n| Row {
+                title: Some(title.clone()),
+                ..row(&format!("{n:0128}"), n)
+            });
+            Rows::new(rows.collect())
+        };
+        let (most, _) = decode(&bytes()).unwrap();
+        for count in [0, 1, 500] {
+            let bytes = encode(&most, &rows(count));
+            let longest = longest(&bytes[..bytes.len().min(HEAD)]).unwrap();
+            assert!(bytes.len() as u64 <= longest, "{count} rows");
+        }
+        assert_eq!(longest(b"something else"), None);
+        let none = encode(&most, &rows(0));
+        let endless = [&none[..none.len() - 12], &[0xff; 8]].concat();
+        assert_eq!(longest(&endless), None);
     }
 
     #[test]

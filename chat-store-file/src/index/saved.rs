@@ -72,6 +72,11 @@ pub(crate) struct Loaded {
 pub(crate) fn load(folder: &Folder) -> Option<Loaded> {
     let opened = open(folder)?;
     let found = opened.metadata().ok()?;
+    // It may be anything, of any length: no more is read than its head says that there is.
+    let start = read(&*opened, found.len.min(file::HEAD as u64))?;
+    if found.len > file::longest(&start)? {
+        return None;
+    }
     let (head, mut rows) = file::decode(&read(&*opened, found.len)?)?;
     let is_good = head.boot.is_some() && head.boot == folder.files.boot() && head.own == found.id;
     if !is_good {
@@ -94,7 +99,8 @@ fn open(folder: &Folder) -> Option<Box<dyn File>> {
 }
 
 fn read(file: &(dyn File + 'static), len: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(usize::try_from(len).ok()?);
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(usize::try_from(len).ok()?).ok()?;
     At::new(file, 0).take(len).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }

@@ -238,14 +238,15 @@ fn s6_without_a_file_that_can_be_read_every_row_is_looked_at() {
     let folder = tempfile::tempdir().unwrap();
     let index = folder.path().join("list/index");
     let writer = Writer::new(folder.path());
-    for n in 0..4 {
+    for n in 0..6 {
         writer.create(&format!("s{n}"), n);
     }
     let lab = Lab::settled();
     let mut long_lived = Lister::new(&lab, folder.path(), EAGER);
     long_lived.ids(9);
     // Another store saves and takes a mark away; then the file is lost before the first one has seen it.
-    let harms: [fn(&Path); 4] = [
+    const LONG: u64 = 8 << 40;
+    let harms: [fn(&Path); 6] = [
         |index| fs::remove_file(index).unwrap(),
         |index| fs::write(index, "nonsense").unwrap(),
         |index| {
@@ -255,6 +256,12 @@ fn s6_without_a_file_that_can_be_read_every_row_is_looked_at() {
             fs::write(index, bytes).unwrap();
         },
         |index| fs::remove_dir_all(index.parent().unwrap()).unwrap(),
+        // Longer than any memory: what it is, and what it was.
+        |index| {
+            let file = fs::File::options().write(true).open(index).unwrap();
+            file.set_len(LONG).unwrap();
+        },
+        |index| fs::File::create(index).unwrap().set_len(LONG).unwrap(),
     ];
     for (n, harm) in harms.into_iter().enumerate() {
         writer.turn(&format!("s{n}"), 10 + n as i64, "hello");
