@@ -10,7 +10,7 @@ use super::{
 use crate::system::FileId;
 
 /// What an index file begins with. A change of the format changes it: the files are caches, and none is ever converted.
-const FIRST: &[u8] = b"chat-store-file list index, format 1; may be deleted\n";
+const FIRST: &[u8] = b"chat-store-file list index, format 2; may be deleted\n";
 
 /// So many bytes tell which file it is ([`nonce`]).
 pub(crate) const START: usize = FIRST.len() + 8;
@@ -30,6 +30,8 @@ pub(crate) struct Head {
     pub(crate) boot: Option<u128>,
     /// Which file it was saved to: a copy is told from it.
     pub(crate) own: FileId,
+    /// Which folder its sessions are in: one that was moved or linked here is told from that folder's.
+    pub(crate) folder: FileId,
     /// The folder's stamp when its names were read, where any name that comes or goes since changes it.
     pub(crate) scanned: Option<Stamp>,
 }
@@ -39,6 +41,7 @@ pub(crate) fn encode(head: &Head, rows: &Rows) -> Vec<u8> {
         nonce,
         boot,
         own,
+        folder,
         scanned,
     } = head;
     let rows = rows.as_slice();
@@ -49,8 +52,10 @@ pub(crate) fn encode(head: &Head, rows: &Rows) -> Vec<u8> {
     if let Some(boot) = boot {
         bytes.extend_from_slice(&boot.to_le_bytes());
     }
-    put(&mut bytes, own.device);
-    put(&mut bytes, own.file);
+    for id in [own, folder] {
+        put(&mut bytes, id.device);
+        put(&mut bytes, id.file);
+    }
     bytes.push(scanned.is_some().into());
     if let Some(scanned) = scanned {
         put_stamp(&mut bytes, scanned);
@@ -128,6 +133,7 @@ fn head(bytes: &[u8]) -> Option<(Head, u64, Fields<'_>)> {
         nonce: fields.number()?,
         boot: fields.option(|fields| Some(u128::from_le_bytes(*fields.array()?)))?,
         own: fields.file_id()?,
+        folder: fields.file_id()?,
         scanned: fields.option(Fields::stamp)?,
     };
     Some((head, fields.number()?, fields))
@@ -263,6 +269,7 @@ mod tests {
             nonce: 5,
             boot: Some(77),
             own: scanned.id,
+            folder: FileId { device: 8, file: 9 },
             scanned: Some(scanned),
         };
         encode(&head, &Rows::new(rows))
@@ -312,7 +319,7 @@ mod tests {
         for len in 0..bytes.len() {
             assert_eq!(decode(&bytes[..len]), None, "cut at {len}");
         }
-        let other = String::from_utf8_lossy(FIRST).replace("format 1", "format 2");
+        let other = String::from_utf8_lossy(FIRST).replace("format 2", "format 1");
         let mut other = [other.as_bytes(), &bytes[FIRST.len()..bytes.len() - 4]].concat();
         other.extend(crc32c::crc32c(&other).to_le_bytes());
         assert_eq!(decode(&other), None);

@@ -23,7 +23,7 @@
 //!
 //! # What is not believed
 //! A loss of power may take a mark and leave what was written under it, and a copied or restored folder has other files than the
-//! index it came with. So the index names the start of the machine and the very file it was saved in; where either is another
+//! index it came with. So the index names the start of the machine, the very file it was saved in and the sessions' folder; where one is another
 //! or unknown, where the file is not there or damaged, each row's stamp is looked at once; a stamp from the last minute before the
 //! save is not believed then, since a loss of power may leave a file that was not synced its length and not its content. A stamp
 //! that was taken within the clock's granularity of a write is never believed (as in git: "racily clean"). A folder that can't be

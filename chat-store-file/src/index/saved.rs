@@ -64,7 +64,7 @@ pub(crate) struct Loaded {
     pub(crate) rows: Rows,
     pub(crate) scanned: Option<Stamp>,
     pub(crate) version: Version,
-    /// Whether it was saved in this start of the machine, in this very file.
+    /// Whether it was saved in this start of the machine, in this very file, for this very folder.
     pub(crate) is_good: bool,
 }
 
@@ -78,7 +78,8 @@ pub(crate) fn load(folder: &Folder) -> Option<Loaded> {
         return None;
     }
     let (head, mut rows) = file::decode(&read(&*opened, found.len)?)?;
-    let is_good = head.boot.is_some() && head.boot == folder.files.boot() && head.own == found.id;
+    let is_here = head.own == found.id && here(folder) == Some(head.folder);
+    let is_good = is_here && head.boot.is_some() && head.boot == folder.files.boot();
     if !is_good {
         let saved = Stamp::of(&found).modified;
         rows.unsettle_since(saved.saturating_sub(UNFLUSHED));
@@ -94,7 +95,17 @@ pub(crate) fn load(folder: &Folder) -> Option<Loaded> {
     })
 }
 
+/// Which folder the sessions are in.
+fn here(folder: &Folder) -> Option<FileId> {
+    folder.files.id_at(&folder.path).ok()?
+}
+
 fn open(folder: &Folder) -> Option<Box<dyn File>> {
+    // A link to another folder's is not followed.
+    let home = folder.files.look(&home(folder)).ok()??;
+    if home.kind != Kind::Folder {
+        return None;
+    }
     folder.files.open_plain(&index(folder), Access::Read).ok()?
 }
 
@@ -152,6 +163,7 @@ impl<'a> Saving<'a> {
             nonce: fastrand::u64(..),
             boot: files.boot(),
             own: file.metadata().map_err(io)?.id,
+            folder: here(self.folder).ok_or_else(|| io(io::ErrorKind::NotFound.into()))?,
             scanned,
         };
         let bytes = file::encode(&head, rows);

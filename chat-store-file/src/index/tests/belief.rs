@@ -233,6 +233,51 @@ fn s6_a_copied_folder_does_not_believe_the_index_it_came_with() {
     assert_eq!(Lister::new(&lab, &to, EAGER).ids(1), ["s1"]);
 }
 
+/// However it got here: the same file in the same start of the machine, and of other sessions.
+#[test]
+fn s6_s4_the_index_of_another_folder_is_not_believed() {
+    type Way = fn(&Path, &Path) -> std::io::Result<()>;
+    let ways: [(&str, Way); 4] = [
+        ("link to the folder", |from, to| {
+            std::os::unix::fs::symlink(from, to)
+        }),
+        ("moved folder", |from, to| fs::rename(from, to)),
+        ("moved file", |from, to| {
+            fs::create_dir(to)?;
+            fs::rename(from.join("index"), to.join("index"))
+        }),
+        ("second name", |from, to| {
+            fs::create_dir(to)?;
+            fs::hard_link(from.join("index"), to.join("index"))
+        }),
+    ];
+    for (way, bring) in ways {
+        let root = tempfile::tempdir().unwrap();
+        let (theirs, ours) = (root.path().join("theirs"), root.path().join("ours"));
+        let lab = Lab::settled();
+        for path in [&theirs, &ours] {
+            let writer = Writer::new(path);
+            for n in 0..3 {
+                writer.create(&format!("s{n}"), n);
+            }
+            if path == &ours {
+                writer.turn("s0", 50, "newest here");
+            }
+            // No session is marked from here on.
+            Lister::new(&lab, path, EAGER).ids(9);
+        }
+        fs::remove_dir_all(ours.join("list")).unwrap();
+        bring(&theirs.join("list"), &ours.join("list")).unwrap();
+        for _ in 0..2 {
+            let listed = Lister::new(&lab, &ours, EAGER).list(1);
+            assert_same(&listed, &truth(&ours));
+        }
+        let listed = Lister::new(&lab, &theirs, EAGER).list(1);
+        assert_same(&listed, &truth(&theirs));
+        assert!(!listed.is_empty(), "{way}");
+    }
+}
+
 #[test]
 fn s6_without_a_file_that_can_be_read_every_row_is_looked_at() {
     let folder = tempfile::tempdir().unwrap();
