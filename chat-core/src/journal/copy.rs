@@ -18,7 +18,7 @@ pub struct Copied {
     pub gaps: Vec<Gap>,
 }
 
-/// Why a session was not copied: then nothing of it is in the other store.
+/// Why a session was not copied: then nothing of it is in the other store, unless its error says that it is.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum CopyError {
