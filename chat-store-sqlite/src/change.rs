@@ -14,6 +14,7 @@ use crate::{
     failure::{Constraint, Failure},
     hold::Hold,
     journal::Journal,
+    row::{FoundRow, SessionRow},
     schema,
 };
 
@@ -190,21 +191,30 @@ fn create(
         unreachable!("a change is made of checked entries")
     };
     let mut turns = entries.iter().filter_map(|entry| entry.accepts.as_deref());
-    let title = turns.next();
-    let turns = i64::from(title.is_some()) + as_i64(turns.count() as u64);
+    let title = turns.next().map(str::to_owned);
+    let mut row = SessionRow {
+        row: 0,
+        name: session.to_string(),
+        next: as_i64(entries.len() as u64),
+        synced: synced(database),
+        created_at: first.at,
+        last_activity: last.at,
+        turns: i64::from(title.is_some()) + as_i64(turns.count() as u64),
+        title,
+    };
     let created = connection
         .prepare_cached(
-            "INSERT INTO sessions (name, next, synced, created_at, last_activity, title, turns)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO sessions (name, next, synced, created_at, last_activity, title, turns, crc)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)",
         )?
         .execute((
-            session.as_str(),
-            as_i64(entries.len() as u64),
-            synced(database),
-            first.at,
-            last.at,
-            title,
-            turns,
+            &row.name,
+            row.next,
+            row.synced,
+            row.created_at,
+            row.last_activity,
+            &row.title,
+            row.turns,
         ))
         .map_err(Failure::from);
     match created {
@@ -215,9 +225,14 @@ fn create(
         }
         Err(failure) => return Err(failure.into()),
     }
+    // Which row it is is known only now.
+    row.row = connection.last_insert_rowid();
+    connection
+        .prepare_cached("UPDATE sessions SET crc = ?2 WHERE row = ?1")?
+        .execute((row.row, row.checksum()))?;
     let journal = Journal {
         session: session.clone(),
-        row: connection.last_insert_rowid(),
+        row: row.row,
     };
     entries
         .iter()
@@ -234,13 +249,13 @@ fn append(
     if !held.hold.is_ours() {
         return Err(Refused::Answer(Appended::Fenced));
     }
-    let Some(row) = journal.row(connection)? else {
+    let Some(FoundRow { mut row, wrong }) = journal.row(connection)? else {
         return Err(not_written(database.lost(&journal.session)));
     };
-    if let Some(what) = row.wrong {
+    if let Some(what) = wrong {
         return Err(not_written(journal.damage(database, None, what)));
     }
-    let (place, next) = (entry.seq.0, row.next);
+    let (place, next) = (entry.seq.0, row.end());
     if place > next {
         let what = format!("entry {place} can't be written where entry {next} belongs");
         return Err(misuse(journal, what));
@@ -261,18 +276,25 @@ fn append(
         };
     }
     insert(connection, database, journal, entry)?;
+    row.next += 1;
+    row.synced = synced(database);
+    row.last_activity = entry.at;
+    if let Some(title) = &entry.accepts {
+        row.title.get_or_insert_with(|| title.to_string());
+        row.turns += 1;
+    }
     connection
         .prepare_cached(
-            "UPDATE sessions SET next = next + 1, synced = ?2, last_activity = ?3,
-                 title = coalesce(title, ?4), turns = turns + ?5
-             WHERE row = ?1",
+            "UPDATE sessions SET next = ?2, synced = ?3, last_activity = ?4, title = ?5, turns = ?6, crc = ?7 WHERE row = ?1",
         )?
         .execute((
-            journal.row,
-            synced(database),
-            entry.at,
-            entry.accepts.as_deref(),
-            i64::from(entry.accepts.is_some()),
+            row.row,
+            row.next,
+            row.synced,
+            row.last_activity,
+            &row.title,
+            row.turns,
+            row.checksum(),
         ))?;
     Ok(())
 }

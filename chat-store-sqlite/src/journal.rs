@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use crate::{
     database::Database,
     failure::Failure,
-    row::{COLUMNS, SessionRow},
+    row::{COLUMNS, FoundRow},
     schema,
 };
 
@@ -70,10 +70,10 @@ impl Journal {
     }
 
     /// Its session's row; `None` where it was deleted.
-    pub(crate) fn row(&self, connection: &Connection) -> Result<Option<SessionRow>, Failure> {
+    pub(crate) fn row(&self, connection: &Connection) -> Result<Option<FoundRow>, Failure> {
         Ok(connection
             .prepare_cached(&format!("SELECT {COLUMNS} FROM sessions WHERE row = ?1"))?
-            .query_row([self.row], SessionRow::read)
+            .query_row([self.row], FoundRow::read)
             .optional()?)
     }
 
@@ -84,7 +84,7 @@ impl Journal {
         database: &Database,
         from: Seq,
     ) -> Result<Batch, Failure> {
-        let Some(SessionRow { next, wrong, .. }) = self.row(connection)? else {
+        let Some(FoundRow { row, wrong }) = self.row(connection)? else {
             return Err(self.missing().into());
         };
         let mut batch = Batch {
@@ -121,7 +121,7 @@ impl Journal {
         if let Then::End = batch.then {
             if let Some(what) = wrong {
                 batch.then = Then::Failed(self.damage(database, None, what));
-            } else if let Some(what) = end_is_wrong(expected, next, from.0) {
+            } else if let Some(what) = end_is_wrong(expected, row.end(), from.0) {
                 batch.then = Then::Failed(self.damage(database, expected, what));
             }
         }

@@ -41,9 +41,8 @@
 //! The header says whose it is: `application_id` 0x43484154 ("CHAT"), `user_version` 1. Another program's database, and any
 //! other file, is [`Foreign`](chat_core::StoreError::Foreign); a newer version is
 //! [`NewerFormat`](chat_core::StoreError::NewerFormat); neither is touched. Each entry has beside it the CRC-32C of
-//! its text, its session's row and its place, and each session the place behind its last entry. What a list shows stands in the session's row, written in the
-//! same transaction as the entry. A deleted session's text is overwritten in the database, and gone from the log when that
-//! begins anew.
+//! its text, its session's row and its place. The place behind the last entry, and what a list shows, stand in the session's row,
+//! under a checksum of their own, written in the same transaction as the entry.
 //!
 //! # What "durable" means
 //! - [`Durability::Full`](chat_core::Durability::Full), the default: `synchronous=FULL`. A write has answered when the commit it is
@@ -70,7 +69,7 @@
 //! # Damaged, and what can't be told apart
 //! A transaction is there whole or not at all: nothing is ever torn. **Damaged** is an entry whose checksum is wrong, one that is
 //! missing (the last ones, too), one behind the journal's end, a text that is no entry or another one's (another session's, too), a page that makes no
-//! sense to SQLite. The error names session, entry and database; nothing is skipped or repaired; `salvage` gives what is readable.
+//! sense to SQLite, a session's row that is not what was written. The error names session, entry and database; nothing is skipped or repaired; `salvage` gives what is readable.
 //! A list checks the sessions it shows: of each the first entries, up to a share of 512 KiB for the page, and the last one. Damage in
 //! the middle of a long journal is found when that is read.
 //!

@@ -12,7 +12,7 @@ use crate::{
     database::Database,
     failure::Failure,
     journal::{self, Journal},
-    row::{COLUMNS, SessionRow},
+    row::{COLUMNS, FoundRow, SessionRow},
 };
 
 /// How many bytes of entries a page checks, shared by the sessions it shows: of each its first entries, as many as fit and
@@ -39,13 +39,13 @@ pub(crate) fn page(database: &Database, request: &ListRequest) -> Result<Session
             let more = listed.len() > limit;
             listed.truncate(limit);
             let next = match listed.last() {
-                Some(last) if more => Some(cursor(last)),
+                Some(last) if more => Some(cursor(&last.row)),
                 Some(_) | None => None,
             };
             let share = BUDGET / listed.len().max(1);
             let sessions = listed
                 .into_iter()
-                .map(|row| summary(row, connection, database, share))
+                .map(|found| summary(found, connection, database, share))
                 .collect::<Result<_, _>>()?;
             Ok(SessionPage { sessions, next })
         })
@@ -71,28 +71,28 @@ impl Key {
     }
 }
 
-fn newest(connection: &Connection, limit: usize) -> Result<Vec<SessionRow>, Failure> {
+fn newest(connection: &Connection, limit: usize) -> Result<Vec<FoundRow>, Failure> {
     let sql =
         format!("SELECT {COLUMNS} FROM sessions ORDER BY last_activity DESC, name ASC LIMIT ?1");
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map([as_limit(limit)], SessionRow::read)?;
+    let rows = statement.query_map([as_limit(limit)], FoundRow::read)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Those of the same moment first, then the older ones: two walks, each along the index, where one condition for both would look
 /// at every session of that moment again.
-fn behind(connection: &Connection, key: &Key, limit: usize) -> Result<Vec<SessionRow>, Failure> {
+fn behind(connection: &Connection, key: &Key, limit: usize) -> Result<Vec<FoundRow>, Failure> {
     let same = format!(
         "SELECT {COLUMNS} FROM sessions WHERE last_activity = ?1 AND name > ?2 ORDER BY last_activity DESC, name ASC LIMIT ?3"
     );
     let mut statement = connection.prepare_cached(&same)?;
-    let rows = statement.query_map((key.at, &key.name, as_limit(limit)), SessionRow::read)?;
-    let mut listed: Vec<SessionRow> = rows.collect::<Result<_, _>>()?;
+    let rows = statement.query_map((key.at, &key.name, as_limit(limit)), FoundRow::read)?;
+    let mut listed: Vec<FoundRow> = rows.collect::<Result<_, _>>()?;
     let older = format!(
         "SELECT {COLUMNS} FROM sessions WHERE last_activity < ?1 ORDER BY last_activity DESC, name ASC LIMIT ?2"
     );
     let mut statement = connection.prepare_cached(&older)?;
-    let rows = statement.query_map((key.at, as_limit(limit - listed.len())), SessionRow::read)?;
+    let rows = statement.query_map((key.at, as_limit(limit - listed.len())), FoundRow::read)?;
     for row in rows {
         listed.push(row?);
     }
@@ -103,10 +103,7 @@ fn behind(connection: &Connection, key: &Key, limit: usize) -> Result<Vec<Sessio
     );
     let name = if key.at == i64::MIN { &key.name } else { "" };
     let mut statement = connection.prepare_cached(&none)?;
-    let rows = statement.query_map(
-        (Null, name, as_limit(limit - listed.len())),
-        SessionRow::read,
-    )?;
+    let rows = statement.query_map((Null, name, as_limit(limit - listed.len())), FoundRow::read)?;
     for row in rows {
         listed.push(row?);
     }
@@ -122,13 +119,13 @@ fn cursor(row: &SessionRow) -> Cursor {
 }
 
 fn summary(
-    row: SessionRow,
+    FoundRow { row, wrong }: FoundRow,
     connection: &Connection,
     database: &Database,
     share: usize,
 ) -> Result<SessionSummary, Failure> {
     let (id, wrong) = match SessionId::parse(&row.name) {
-        Ok(id) => (id, row.wrong),
+        Ok(id) => (id, wrong),
         // It can't be asked for; it is shown, for it is there.
         Err(error) => (unnamed(row.row), Some(error.to_string().into())),
     };
@@ -138,7 +135,7 @@ fn summary(
     };
     let error = match wrong {
         Some(what) => Some(journal.damage(database, None, what)),
-        None => match first_error(connection, database, &journal, row.next, share) {
+        None => match first_error(connection, database, &journal, row.end(), share) {
             Ok(error) => error,
             Err(failure) if failure.is_corrupt() => {
                 Some(failure.into_error("list", &database.path, Some(&id)))
@@ -151,7 +148,7 @@ fn summary(
         title: row.title.map(Into::into),
         created_at: Timestamp::from_millis(row.created_at).ok(),
         last_activity: Timestamp::from_millis(row.last_activity).ok(),
-        turns: row.turns,
+        turns: u64::try_from(row.turns).unwrap_or(0),
         error,
     })
 }

@@ -117,7 +117,7 @@ impl Reading {
         let row = reader
             .snapshot(&database.path, |connection| journal.row(connection))
             .map_err(|failure| database.error_of("read", &journal.session, failure))?;
-        Ok(row.ok_or_else(|| journal.missing())?.synced)
+        Ok(row.ok_or_else(|| journal.missing())?.row.synced != 0)
     }
 }
 

@@ -1,91 +1,97 @@
-//! A session's row: where its journal ends, and what a list shows of it. Read as it stands there: a bad disk may have left another
-//! value, or one of another type, and then the row says that it is wrong.
+//! A session's row: where its journal ends, and what a list shows of it. All of it is under a checksum: what a bad disk left there,
+//! in the table or in the index that a list walks, is not shown as good.
 
 use std::sync::Arc;
 
 use rusqlite::{Row, types::ValueRef};
 
 /// What [`SessionRow::read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "row, name, next, synced, created_at, last_activity, title, turns";
+pub(crate) const COLUMNS: &str =
+    "row, name, next, synced, created_at, last_activity, title, turns, crc";
 
-/// What stands in a session's row. Where it is wrong, what could not be read is 0 or empty.
+/// What stands in a session's row.
 #[derive(Debug)]
 pub(crate) struct SessionRow {
     pub(crate) row: i64,
     pub(crate) name: String,
     /// The place behind the last entry.
-    pub(crate) next: u64,
-    /// Whether the last entry was written by a store that syncs.
-    pub(crate) synced: bool,
+    pub(crate) next: i64,
+    /// 1 where the last entry was written by a store that syncs, else 0.
+    pub(crate) synced: i64,
     pub(crate) created_at: i64,
     pub(crate) last_activity: i64,
     pub(crate) title: Option<String>,
-    pub(crate) turns: u64,
-    /// What is wrong with it, if anything: then nothing in it is to be relied on.
+    pub(crate) turns: i64,
+}
+
+/// A row as it was found.
+#[derive(Debug)]
+pub(crate) struct FoundRow {
+    /// As far as it could be read; where its checksum differs, nothing in it is to be relied on.
+    pub(crate) row: SessionRow,
+    /// What is wrong with it, if anything.
     pub(crate) wrong: Option<Arc<str>>,
 }
 
 impl SessionRow {
-    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let mut wrong = None;
-        let mut is_wrong = |column| {
-            let name = COLUMNS.split(", ").nth(column).unwrap_or_default();
-            wrong = Some(format!("the {name} in its row is not what was written").into());
-        };
-        let mut number = |column| {
-            Ok::<_, rusqlite::Error>(match row.get_ref(column)? {
-                ValueRef::Integer(number) => number,
-                // Where it stands in the order of a list.
-                ValueRef::Real(number) => {
-                    is_wrong(column);
-                    #[allow(clippy::cast_possible_truncation, reason = "it saturates")]
-                    let number = number.floor() as i64;
-                    number
-                }
-                ValueRef::Text(_) | ValueRef::Blob(_) => {
-                    is_wrong(column);
-                    i64::MAX
-                }
-                ValueRef::Null => {
-                    is_wrong(column);
-                    i64::MIN
-                }
-            })
-        };
-        let (of, next, synced) = (number(0)?, number(2)?, number(3)?);
-        let (created_at, last_activity, turns) = (number(4)?, number(5)?, number(7)?);
-        let mut text = |column| {
-            Ok::<_, rusqlite::Error>(match row.get_ref(column)? {
-                ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
-                    Ok(text) => Some(text.to_owned()),
-                    Err(_) => {
-                        is_wrong(column);
-                        Some(String::from_utf8_lossy(bytes).into_owned())
-                    }
-                },
-                ValueRef::Null => None,
-                ValueRef::Integer(_) | ValueRef::Real(_) | ValueRef::Blob(_) => {
-                    is_wrong(column);
-                    None
-                }
-            })
-        };
-        let (name, title) = (text(1)?, text(6)?);
-        for (number, column, least) in [(next, 2, 1), (turns, 7, 0)] {
-            if number < least {
-                is_wrong(column);
-            }
-        }
-        Ok(Self {
-            row: of,
-            name: name.unwrap_or_default(),
-            next: u64::try_from(next).unwrap_or(0),
-            synced: synced != 0,
-            created_at,
-            last_activity,
-            title,
-            turns: u64::try_from(turns).unwrap_or(0),
-            wrong,
-        })
+    /// The place behind the last entry.
+    pub(crate) fn end(&self) -> u64 {
+        u64::try_from(self.next).unwrap_or(0)
     }
+
+    /// The CRC-32C of its numbers, in 8 bytes each, little-endian, and then of name and title, each with a byte before it: 1, or
+    /// 0 for a title that is none.
+    pub(crate) fn checksum(&self) -> u32 {
+        let numbers = [
+            self.row,
+            self.next,
+            self.synced,
+            self.created_at,
+            self.last_activity,
+            self.turns,
+        ];
+        let mut bytes = numbers.map(i64::to_le_bytes).concat();
+        for text in [Some(&self.name), self.title.as_ref()] {
+            bytes.push(u8::from(text.is_some()));
+            bytes.extend(text.into_iter().flat_map(|text| text.bytes()));
+        }
+        crc32c::crc32c(&bytes)
+    }
+}
+
+impl FoundRow {
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let number = |column| Ok::<_, rusqlite::Error>(as_number(row.get_ref(column)?));
+        let text = |column| Ok::<_, rusqlite::Error>(as_text(row.get_ref(column)?));
+        let crc = number(8)?;
+        let row = SessionRow {
+            row: number(0)?,
+            name: text(1)?.unwrap_or_default(),
+            next: number(2)?,
+            synced: number(3)?,
+            created_at: number(4)?,
+            last_activity: number(5)?,
+            title: text(6)?,
+            turns: number(7)?,
+        };
+        let wrong = (crc != i64::from(row.checksum()))
+            .then(|| "the checksum of its row of the sessions differs".into());
+        Ok(Self { row, wrong })
+    }
+}
+
+/// A flipped bit may make a value one of another type: as what stands in the same place of the order of a list.
+fn as_number(value: ValueRef<'_>) -> i64 {
+    match value {
+        ValueRef::Integer(number) => number,
+        #[allow(clippy::cast_possible_truncation, reason = "it saturates")]
+        ValueRef::Real(number) => number.floor() as i64,
+        ValueRef::Text(_) | ValueRef::Blob(_) => i64::MAX,
+        ValueRef::Null => i64::MIN,
+    }
+}
+
+fn as_text(value: ValueRef<'_>) -> Option<String> {
+    let bytes = value.as_bytes_or_null().ok().flatten();
+    bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }

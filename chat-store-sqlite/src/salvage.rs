@@ -10,6 +10,7 @@ use crate::{
     failure::Failure,
     journal::{self, Bad, Journal, Line},
     reading,
+    row::FoundRow,
 };
 
 /// How many places in a row are tried behind a page that can't be read: more than one page holds.
@@ -27,7 +28,7 @@ pub(crate) fn salvage(
     let row = || reader.snapshot(&database.path, |connection| journal.row(connection));
     let mut found = Found {
         end: match row() {
-            Ok(Some(row)) if row.wrong.is_none() => row.next,
+            Ok(Some(found)) if found.wrong.is_none() => found.row.end(),
             Ok(Some(_)) => u64::MAX,
             Ok(None) => return Err(journal.missing()),
             Err(failure) if failure.is_corrupt() => u64::MAX,
@@ -72,9 +73,9 @@ pub(crate) fn salvage(
     }
     // Again: it may have grown in the meantime.
     let wrong = match row() {
-        Ok(Some(row)) => {
-            found.end = row.next;
-            row.wrong
+        Ok(Some(FoundRow { row, wrong })) => {
+            found.end = row.end();
+            wrong
         }
         Ok(None) => return Err(journal.missing()),
         Err(failure) if found.rows.is_empty() => return Err(error_of(failure)),

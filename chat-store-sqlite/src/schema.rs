@@ -9,7 +9,8 @@ pub(crate) const FORMAT: u32 = 1;
 
 /// A session's row is never used again, not even when it is deleted: what is named by it can't be mistaken for another's. `next`
 /// is the place behind its last entry, so that entries lost from the end are missed. What a list shows stands beside it, in the
-/// same transaction. `synced` is 0 where its last entry was written by a store that does not sync.
+/// same transaction. `synced` is 0 where its last entry was written by a store that does not sync. `crc` is
+/// of the whole row: see [`SessionRow::checksum`](crate::row::SessionRow::checksum).
 ///
 /// Entries stand in the order of their places, all of a session together: reading one is one walk. `crc` is their [`checksum`].
 pub(crate) const TABLES: &str = "
@@ -21,7 +22,8 @@ pub(crate) const TABLES: &str = "
         created_at INTEGER NOT NULL,
         last_activity INTEGER NOT NULL,
         title TEXT,
-        turns INTEGER NOT NULL
+        turns INTEGER NOT NULL,
+        crc INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX sessions_by_activity ON sessions (last_activity DESC, name ASC);
     CREATE TABLE entries (
