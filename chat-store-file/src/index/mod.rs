@@ -26,7 +26,8 @@
 //! index it came with. So the index names the start of the machine, the very file it was saved in and the sessions' folder; where one is another
 //! or unknown, where the file is not there or damaged, each row's stamp is looked at once; a stamp from the last minute before the
 //! save is not believed then, since a loss of power may leave a file that was not synced its length and not its content. A stamp
-//! that was taken within the clock's granularity of a write is never believed (as in git: "racily clean"). A folder that can't be
+//! that was taken within the clock's granularity of a write is never believed (as in git: "racily clean"), nor what stands before
+//! a torn tail: such a journal is read again for each list, since a copy of it may be under way. A folder that can't be
 //! written has its index in memory, and every row looked at for each list.
 //!
 //! What a list does not see: a journal that is changed in place, behind the store's back and without its lock, before it is shown;
@@ -126,7 +127,7 @@ impl Index {
         }
         let rows = self.rows().iter().enumerate();
         let which: Vec<usize> = rows
-            .filter(|(_, row)| doubted || row.marked || row.standing == Standing::Failed)
+            .filter(|(_, row)| doubted || row.marked || row.standing != Standing::Settled)
             .map(|(at, _)| at)
             .collect();
         self.look_at(folder, which, &mut looked);
