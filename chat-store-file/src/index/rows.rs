@@ -43,10 +43,13 @@ impl Rows {
         }
     }
 
-    /// Takes the belief from rows whose files were written since a time, in nanoseconds since 1970.
+    /// Takes the belief from rows whose files were written since a time, in nanoseconds since 1970. A file that was copied in with
+    /// its old time was written when it was last changed.
     pub(crate) fn unsettle_since(&mut self, since: i64) {
         for row in &mut self.0 {
-            if row.standing == Standing::Settled && row.stamp.modified >= since {
+            if row.standing == Standing::Settled
+                && row.stamp.modified.max(row.stamp.changed) >= since
+            {
                 row.standing = Standing::Unsettled;
             }
         }
@@ -140,6 +143,30 @@ mod tests {
             ["s1", "s0"]
         );
         assert_eq!(rows.after(None), 0);
+    }
+
+    #[test]
+    fn s6_what_was_written_since_is_not_believed_whichever_time_tells() {
+        for (modified, changed, settled) in [
+            (5, 5, true),
+            (10, 5, false),
+            (5, 10, false),
+            (10, 10, false),
+            // Where the system tells no time of changes.
+            (5, i64::MIN, true),
+            (10, i64::MIN, false),
+        ] {
+            let mut one = row("a", 1);
+            (one.stamp.modified, one.stamp.changed) = (modified, changed);
+            let mut rows = Rows::new(vec![one]);
+            rows.unsettle_since(10);
+            let standing = rows.as_slice()[0].standing;
+            assert_eq!(
+                standing == Standing::Settled,
+                settled,
+                "{modified}, {changed}"
+            );
+        }
     }
 
     proptest! {

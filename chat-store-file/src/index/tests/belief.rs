@@ -109,6 +109,7 @@ fn s6_after_another_start_of_the_machine_every_row_is_looked_at_once() {
         writer.create(&format!("s{n}"), n);
     }
     let lab = Lab::settled();
+    lab.hide_changed();
     Lister::new(&lab, folder.path(), EAGER).ids(9);
     writer.turn("s2", 10, "hello");
     fs::remove_file(writer.lock("s2")).unwrap();
@@ -155,6 +156,7 @@ fn s6_what_was_just_written_before_a_loss_of_power_is_read_again() {
         .and_then(|file| file.set_modified(SystemTime::now()))
         .unwrap();
     let lab = Lab::settled();
+    lab.hide_changed();
     Lister::new(&lab, folder.path(), EAGER).ids(9);
     lab.take_counts();
     Lister::new(&lab, folder.path(), EAGER).ids(9);
@@ -231,6 +233,36 @@ fn s6_a_copied_folder_does_not_believe_the_index_it_came_with() {
     copied.turn("s1", 10, "hello");
     fs::remove_file(copied.lock("s1")).unwrap();
     assert_eq!(Lister::new(&lab, &to, EAGER).ids(1), ["s1"]);
+}
+
+/// A program that copies takes no locks: what a list sees of the copy in the middle is put right by the next.
+#[test]
+fn s6_c28_a_journal_that_was_listed_while_it_was_copied_in_is_put_right() {
+    let root = tempfile::tempdir().unwrap();
+    let other = Writer::new(&root.path().join("other"));
+    other.create("z", -5);
+    other.turn("z", 100, "newest of all");
+    let whole = fs::read(other.journal("z")).unwrap();
+    for (n, ahead) in [0, 3600].into_iter().enumerate() {
+        for end in (1..whole.len()).step_by(29) {
+            // One that rests between two lines for long is a journal like any other.
+            if ahead > 0 && whole[end - 1] == b'\n' {
+                continue;
+            }
+            let path = root.path().join(format!("{n}-{end}"));
+            let writer = Writer::new(&path);
+            writer.create("a", 1);
+            let lab = Lab::settled();
+            lab.set_ahead(Duration::from_secs(ahead));
+            let mut lister = Lister::new(&lab, &path, EAGER);
+            fs::write(path.join("z.jsonl"), &whole[..end]).unwrap();
+            lister.ids(9);
+            fs::write(path.join("z.jsonl"), &whole).unwrap();
+            assert_eq!(lister.ids(1), ["z"], "cut at {end}");
+            let mut fresh = Lister::new(&lab, &path, EAGER);
+            assert_eq!(fresh.ids(1), ["z"], "cut at {end}");
+        }
+    }
 }
 
 /// However it got here: the same file in the same start of the machine, and of other sessions.

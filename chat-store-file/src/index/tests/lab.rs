@@ -24,6 +24,7 @@ struct Set {
     changes: usize,
     journals_opened: usize,
     looks: usize,
+    hides_changed: bool,
     first: Option<First>,
 }
 
@@ -67,6 +68,11 @@ impl Lab {
 
     pub(super) fn boot(&self, boot: Option<u128>) {
         self.set().boot = boot;
+    }
+
+    /// As on systems that don't tell when a file was changed otherwise than by a write: tests can't set that time.
+    pub(super) fn hide_changed(&self) {
+        self.set().hides_changed = true;
     }
 
     /// After so many changes each one fails, as those of a process that was killed never come.
@@ -139,6 +145,11 @@ impl Lab {
         Ok(())
     }
 
+    fn tell(&self, found: Metadata) -> Metadata {
+        let changed = found.changed.filter(|_| !self.set().hides_changed);
+        Metadata { changed, ..found }
+    }
+
     fn file(&self, path: &Path, file: Box<dyn File>) -> Box<dyn File> {
         Box::new(LabFile {
             lab: self.clone(),
@@ -183,7 +194,7 @@ impl FileSystem for Lab {
     fn look(&self, path: &Path) -> io::Result<Option<Metadata>> {
         self.asked(Asked::Look, path)?;
         self.set().looks += 1;
-        Disk.look(path)
+        Ok(Disk.look(path)?.map(|found| self.tell(found)))
     }
 
     fn names(&self, folder: &Path) -> io::Result<Names> {
@@ -240,7 +251,7 @@ impl File for LabFile {
     }
 
     fn metadata(&self) -> io::Result<Metadata> {
-        self.file.metadata()
+        Ok(self.lab.tell(self.file.metadata()?))
     }
 
     fn try_lock(&self) -> Result<(), TryLockError> {
