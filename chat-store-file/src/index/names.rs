@@ -43,14 +43,20 @@ impl Names {
 
     pub(crate) fn compare(&self, rows: &[Row]) -> Compared<'_> {
         // The names are looked up by the rows and not the other way round, since they lie together in memory.
-        let places: HashMap<&str, usize> = self.journals.iter().zip(0..).collect();
+        let mut places = HashMap::with_capacity(self.journals.len());
+        let mut known = vec![false; self.journals.len()];
+        for (id, at) in self.journals.iter().zip(0..) {
+            // A folder that changes while it is read may give a name twice.
+            if let Some(twin) = places.insert(id, at) {
+                known[twin] = true;
+            }
+        }
         let mut marked = vec![false; self.journals.len()];
         for id in self.locks.iter() {
             if let Some(at) = places.get(id) {
                 marked[*at] = true;
             }
         }
-        let mut known = vec![false; self.journals.len()];
         let presence = |row: &Row| match places.get(row.id.as_str()) {
             Some(at) => {
                 known[*at] = true;
@@ -135,5 +141,18 @@ mod tests {
             Names::default().compare(&rows).rows,
             vec![Presence::Gone; 3]
         );
+    }
+
+    #[test]
+    fn s6_a_name_that_a_folder_gives_twice_is_one_session() {
+        let given = [
+            "a.jsonl", "b.jsonl", "b.lock", "b.jsonl", "c.jsonl", "b.lock", "a.jsonl", "c.lock",
+            "c.jsonl", "c.jsonl",
+        ];
+        let mut names = Names::default();
+        given.iter().for_each(|name| names.push(name));
+        let compared = names.compare(&[row("b", 2)]);
+        assert_eq!(compared.rows, [Presence::Marked]);
+        assert_eq!(compared.new, [("a", false), ("c", true)]);
     }
 }
