@@ -2,7 +2,13 @@
 
 use chat_core::{SessionId, StoreError};
 
-use crate::{create::remove_left, hold::Hold, journal::sync_folder, name::Paths, system::Folder};
+use crate::{
+    create::remove_left,
+    hold::Hold,
+    journal::sync_folder,
+    name::Paths,
+    system::{Folder, Kind},
+};
 
 /// Deletes a session. Torn tails go first, since they hold what was said too: killed in between, the session is still there and
 /// can be deleted again. The lock files go last.
@@ -28,10 +34,17 @@ pub(crate) fn delete(
     for name in files.names(folder).map_err(io)? {
         let name = name.map_err(io)?;
         let Some(name) = name.to_str() else { continue };
-        if paths.is_torn(name) {
-            files.remove_if_there(&folder.join(name)).map_err(io)?;
-        } else if paths.is_temporary(name) {
-            remove_left(&**files, &folder.join(name))?;
+        let (is_torn, is_temporary) = (paths.is_torn(name), paths.is_temporary(name));
+        if !is_torn && !is_temporary {
+            continue;
+        }
+        let path = folder.join(name);
+        match files.look(&path).map_err(io)?.map(|found| found.kind) {
+            Some(Kind::Plain) if is_temporary => remove_left(&**files, &path)?,
+            // A link goes, and not what it leads to.
+            Some(Kind::Plain | Kind::Link) => files.remove_if_there(&path).map_err(io)?,
+            // No store made it.
+            Some(Kind::Folder | Kind::Other) | None => {}
         }
     }
     files.remove_if_there(&paths.journal()).map_err(io)?;

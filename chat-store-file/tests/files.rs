@@ -6,7 +6,10 @@ mod common;
 
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt as _, symlink},
+    os::unix::{
+        fs::{PermissionsExt as _, symlink},
+        net::UnixListener,
+    },
     path::{Path, PathBuf},
 };
 
@@ -298,6 +301,41 @@ async fn s7_delete_removes_every_file_of_the_session_and_no_other() {
             "s2.lock"
         ]
     );
+}
+
+/// Whatever someone gave a name that a session's own file could have.
+#[tokio::test]
+async fn s7_s4_delete_is_kept_by_nothing_that_no_store_made() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let kept = elsewhere.path().join("kept");
+    fs::write(&kept, "kept").unwrap();
+    for name in ["s.torn-1-00000000", "s.tmp-0123456789abcdef"] {
+        for (kind, goes) in [
+            ("folder", false),
+            ("full folder", false),
+            ("socket", false),
+            ("link", true),
+            ("link to a folder", true),
+            ("link to nothing", true),
+            ("file", true),
+        ] {
+            let (folder, store, id) = one_session().await;
+            let path = folder.path().join(name);
+            match kind {
+                "folder" => fs::create_dir(&path).unwrap(),
+                "full folder" => fs::create_dir_all(path.join("full")).unwrap(),
+                "socket" => drop(UnixListener::bind(&path).unwrap()),
+                "link" => symlink(&kept, &path).unwrap(),
+                "link to a folder" => symlink(elsewhere.path(), &path).unwrap(),
+                "link to nothing" => symlink("/nowhere", &path).unwrap(),
+                _ => fs::write(&path, "what was said").unwrap(),
+            }
+            store.delete(&id).await.unwrap();
+            let left = if goes { vec![] } else { vec![name.to_owned()] };
+            assert_eq!(names(folder.path()), left, "{kind}");
+            assert_eq!(fs::read_to_string(&kept).unwrap(), "kept", "{kind}");
+        }
+    }
 }
 
 #[tokio::test]
