@@ -28,6 +28,7 @@ pub(crate) fn salvage(session: &SessionId, paths: &Paths) -> Result<Vec<Salvaged
     let mut found = Found {
         path: paths,
         pieces: Vec::new(),
+        end: None,
         line: 0,
         next: Seq::ZERO,
     };
@@ -89,6 +90,8 @@ fn behind(line: &[u8]) -> Option<(usize, Entry)> {
 struct Found<'a> {
     path: &'a Paths,
     pieces: Vec<Salvaged>,
+    /// Where the last piece ends, where that is a gap of bytes.
+    end: Option<u64>,
     line: u64,
     next: Seq,
 }
@@ -105,10 +108,24 @@ impl Found<'_> {
             });
         }
         self.next = entry.seq().next();
+        self.end = None;
         self.pieces.push(Salvaged::Entry(entry));
     }
 
+    /// Neighbors with the same reason are one gap: a bad line may be a byte long, and there may be millions.
     fn gap(&mut self, span: Span, what: &str) {
+        let behind = self.end.replace(span.end) == Some(span.start);
+        if let Some(Salvaged::Gap {
+            bytes: Some(bytes),
+            what: before,
+            ..
+        }) = self.pieces.last_mut()
+            && behind
+            && **before == *what
+        {
+            *bytes += span.len();
+            return;
+        }
         let place = self.place(span);
         self.pieces.push(Salvaged::Gap {
             place,

@@ -399,6 +399,24 @@ async fn s3_salvage_gives_what_is_readable_with_its_gaps_marked() {
             [line(0), line(1), &line(2)[..7]].concat(),
             "entry 0 | entry 1 | line 3, 7 bytes: the last line is cut off",
         ),
+        (
+            [
+                line(0),
+                b"x\n\nyy\n",
+                line(1),
+                b"z\n\0\n\0\n",
+                line(2),
+                b"\n\nx",
+            ]
+            .concat(),
+            "entry 0 | line 2, 6 bytes: it is not a journal entry | entry 1 | \
+             line 6, 2 bytes: it is not a journal entry | line 7, 4 bytes: a hole of NUL bytes | entry 2 | \
+             line 10, 2 bytes: it is not a journal entry | line 12, 1 bytes: the last line is cut off",
+        ),
+        (
+            [line(0), &b"\n".repeat(100_000)].concat(),
+            "entry 0 | line 2, 100000 bytes: it is not a journal entry",
+        ),
     ] {
         bench.put(&bytes);
         assert_eq!(
