@@ -309,14 +309,18 @@ impl Store for FileStore {
             let Some(front) = inner.sessions.queue_unwanted(&session).await else {
                 return Err(StoreError::Busy { session });
             };
-            let remove = {
-                let (session, paths) = (session.clone(), paths.clone());
-                move |hold: Option<Hold>, mut front: hold::Front| {
+            let removed = async {
+                // Two steps: an attempt that is under way when this future is dropped must not end in a delete.
+                let (hold, mut front) =
+                    hold::acquire(paths.clone(), front, |hold, front| Ok((hold, front))).await?;
+                let session = session.clone();
+                blocking(move || {
                     *front = None;
                     delete::delete(&session, &paths, hold)
-                }
-            };
-            let removed = hold::acquire(paths, front, remove).await;
+                })
+                .await
+            }
+            .await;
             inner.sessions.forget(&session);
             removed
         })
