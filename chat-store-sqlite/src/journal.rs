@@ -10,7 +10,7 @@ use crate::{
     database::Database,
     failure::Failure,
     row::{COLUMNS, FoundRow},
-    schema,
+    schema::{self, SESSIONS, SESSIONS_UNINDEXED},
 };
 
 /// A batch ends with the entry that reaches either.
@@ -59,10 +59,17 @@ impl Journal {
         connection: &Connection,
         session: &SessionId,
     ) -> Result<Option<Self>, Failure> {
-        let row = connection
-            .prepare_cached("SELECT row FROM sessions WHERE name = ?1")?
-            .query_row([session.as_str()], |row| row.get(0))
-            .optional()?;
+        let look = |table| {
+            let row = connection
+                .prepare_cached(&format!("SELECT row FROM {table} WHERE name = ?1"))?
+                .query_row([session.as_str()], |row| row.get(0));
+            row.optional().map_err(Failure::from)
+        };
+        let row = match look(SESSIONS) {
+            // Its row may be sound.
+            Err(failure) if failure.is_corrupt() => look(SESSIONS_UNINDEXED)?,
+            looked => looked?,
+        };
         Ok(row.map(|row| Self {
             session: session.clone(),
             row,

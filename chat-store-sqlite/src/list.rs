@@ -13,6 +13,7 @@ use crate::{
     failure::Failure,
     journal::{self, Journal},
     row::{COLUMNS, FoundRow, SessionRow},
+    schema::{SESSIONS, SESSIONS_UNINDEXED},
 };
 
 /// How many bytes of entries a page checks, shared by the sessions it shows: of each its first entries, as many as fit and
@@ -28,13 +29,13 @@ struct Key {
 pub(crate) fn page(database: &Database, request: &ListRequest) -> Result<SessionPage, StoreError> {
     let after = request.after.as_ref().map(Key::of).transpose()?;
     let limit = request.limit.max(1);
-    let read = || {
+    let read = |table| {
         let reader = database.reader()?;
         reader.snapshot(&database.path, |connection| {
             // One more than asked for tells whether there is another page.
             let mut listed = match &after {
-                Some(key) => behind(connection, key, limit.saturating_add(1))?,
-                None => newest(connection, limit.saturating_add(1))?,
+                Some(key) => behind(connection, table, key, limit.saturating_add(1))?,
+                None => newest(connection, table, limit.saturating_add(1))?,
             };
             let more = listed.len() > limit;
             listed.truncate(limit);
@@ -50,7 +51,11 @@ pub(crate) fn page(database: &Database, request: &ListRequest) -> Result<Session
             Ok(SessionPage { sessions, next })
         })
     };
-    read().map_err(|failure| failure.into_error("list", &database.path, None))
+    let page = match read(SESSIONS) {
+        Err(failure) if failure.is_corrupt() => read(SESSIONS_UNINDEXED),
+        page => page,
+    };
+    page.map_err(|failure| failure.into_error("list", &database.path, None))
 }
 
 impl Key {
@@ -71,9 +76,9 @@ impl Key {
     }
 }
 
-fn newest(connection: &Connection, limit: usize) -> Result<Vec<FoundRow>, Failure> {
+fn newest(connection: &Connection, table: &str, limit: usize) -> Result<Vec<FoundRow>, Failure> {
     let sql =
-        format!("SELECT {COLUMNS} FROM sessions ORDER BY last_activity DESC, name ASC LIMIT ?1");
+        format!("SELECT {COLUMNS} FROM {table} ORDER BY last_activity DESC, name ASC LIMIT ?1");
     let mut statement = connection.prepare_cached(&sql)?;
     let rows = statement.query_map([as_limit(limit)], FoundRow::read)?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -81,15 +86,20 @@ fn newest(connection: &Connection, limit: usize) -> Result<Vec<FoundRow>, Failur
 
 /// Those of the same moment first, then the older ones: two walks, each along the index, where one condition for both would look
 /// at every session of that moment again.
-fn behind(connection: &Connection, key: &Key, limit: usize) -> Result<Vec<FoundRow>, Failure> {
+fn behind(
+    connection: &Connection,
+    table: &str,
+    key: &Key,
+    limit: usize,
+) -> Result<Vec<FoundRow>, Failure> {
     let same = format!(
-        "SELECT {COLUMNS} FROM sessions WHERE last_activity = ?1 AND name > ?2 ORDER BY last_activity DESC, name ASC LIMIT ?3"
+        "SELECT {COLUMNS} FROM {table} WHERE last_activity = ?1 AND name > ?2 ORDER BY last_activity DESC, name ASC LIMIT ?3"
     );
     let mut statement = connection.prepare_cached(&same)?;
     let rows = statement.query_map((key.at, &key.name, as_limit(limit)), FoundRow::read)?;
     let mut listed: Vec<FoundRow> = rows.collect::<Result<_, _>>()?;
     let older = format!(
-        "SELECT {COLUMNS} FROM sessions WHERE last_activity < ?1 ORDER BY last_activity DESC, name ASC LIMIT ?2"
+        "SELECT {COLUMNS} FROM {table} WHERE last_activity < ?1 ORDER BY last_activity DESC, name ASC LIMIT ?2"
     );
     let mut statement = connection.prepare_cached(&older)?;
     let rows = statement.query_map((key.at, as_limit(limit - listed.len())), FoundRow::read)?;
@@ -99,7 +109,7 @@ fn behind(connection: &Connection, key: &Key, limit: usize) -> Result<Vec<FoundR
     // A time that is none, which only a bad disk leaves there, is less than no other: those come last, by their names. It is bound, for
     // SQLite takes it from the column's word that there are none.
     let none = format!(
-        "SELECT {COLUMNS} FROM sessions WHERE last_activity IS ?1 AND name > ?2 ORDER BY name ASC LIMIT ?3"
+        "SELECT {COLUMNS} FROM {table} WHERE last_activity IS ?1 AND name > ?2 ORDER BY name ASC LIMIT ?3"
     );
     let name = if key.at == i64::MIN { &key.name } else { "" };
     let mut statement = connection.prepare_cached(&none)?;

@@ -36,6 +36,12 @@ pub(crate) const TABLES: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
+/// The sessions, found by what index there is.
+pub(crate) const SESSIONS: &str = "sessions";
+
+/// The sessions, where an index is damaged: all of them are looked at.
+pub(crate) const SESSIONS_UNINDEXED: &str = "sessions NOT INDEXED";
+
 /// An entry's `crc`: the CRC-32C of `text`, `session` and `seq`, one behind the other, the numbers in 8 bytes, little-endian. A text
 /// that a disk puts in another's place is known by it. Of the text only its own CRC-32C is needed.
 pub(crate) fn checksum(text: u32, session: i64, seq: i64) -> u32 {

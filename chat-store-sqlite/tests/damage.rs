@@ -538,6 +538,53 @@ async fn s6_what_a_list_shows_is_shown_as_good_only_where_it_is_what_was_written
     }
 }
 
+#[tokio::test]
+#[cfg(unix)]
+async fn s6_a_damaged_index_hides_no_session() {
+    use std::os::unix::fs::FileExt as _;
+    for index in ["sessions_by_activity", "sqlite_autoindex_sessions_1"] {
+        let lab = Lab::new().await;
+        let connection = Connection::open(&lab.path).unwrap();
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+        let page: u32 = connection
+            .query_row(sql, [index], |row| row.get(0))
+            .unwrap();
+        drop(connection);
+        let file = OpenOptions::new().write(true).open(&lab.path).unwrap();
+        file.write_all_at(&[0xa5; PAGE], u64::from(page - 1) * PAGE as u64)
+            .unwrap();
+        let store = SqliteStore::open(&lab.path).unwrap();
+        let (mut shown, mut after) = (Vec::new(), None);
+        loop {
+            let page = store.list(ListRequest { limit: 1, after }).await.unwrap();
+            shown.extend(
+                page.sessions
+                    .into_iter()
+                    .map(|shown| (shown.id, shown.error.is_some())),
+            );
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(
+            shown,
+            [(session("s"), false), (session("t"), false)],
+            "{index}"
+        );
+        let seen = read(&store, &lab.id).await;
+        assert!(
+            seen.entries == lab.entries && seen.error.is_none(),
+            "{index}: {seen:?}"
+        );
+        let error = read(&store, &session("none")).await.error;
+        assert!(
+            matches!(error, Some(StoreError::Missing { .. })),
+            "{index}: {error:?}"
+        );
+    }
+}
+
 /// A place is a number of few bytes on a page: what stands there may be any other, and the order of the rows is then none.
 #[tokio::test]
 async fn s3_salvage_trusts_no_place_and_no_order() {
