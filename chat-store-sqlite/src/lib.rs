@@ -28,6 +28,7 @@
 //! | `chat.db-shm` | SQLite's index of the log, shared by all processes; made anew where it is missing |
 //! | `chat.db-holds/ROW.hold` | locked by the holder of the session of that row; empty |
 //! | `chat.db-holds/ROW.turn` | the turnstile, locked by whoever is next; empty |
+//! | `chat.db-probe-*` | gone at once: made to ask the system why SQLite failed. One that a killed process left is safe to remove |
 //! | `chat.db-holds/set-up` | locked by whoever makes the database; empty |
 //! | `chat.db-holds/new` | a database that is being made, or whose maker was killed; safe to remove |
 //!
@@ -42,7 +43,8 @@
 //! other file, is [`Foreign`](chat_core::StoreError::Foreign); a newer version is
 //! [`NewerFormat`](chat_core::StoreError::NewerFormat); neither is touched. Each entry has beside it the CRC-32C of
 //! its text, its session's row and its place. The place behind the last entry, and what a list shows, stand in the session's row,
-//! under a checksum of their own, written in the same transaction as the entry.
+//! under a checksum of their own, written in the same transaction as the entry. A deleted session's text is overwritten in the database.
+//! In the log it stays until that is reused, or the last store that wrote is closed.
 //!
 //! # What "durable" means
 //! - [`Durability::Full`](chat_core::Durability::Full), the default: `synchronous=FULL`. A write has answered when the commit it is
@@ -68,12 +70,17 @@
 //!
 //! # Damaged, and what can't be told apart
 //! A transaction is there whole or not at all: nothing is ever torn. **Damaged** is an entry whose checksum is wrong, one that is
-//! missing (the last ones, too), one behind the journal's end, a text that is no entry or another one's (another session's, too), a page that makes no
-//! sense to SQLite, a session's row that is not what was written. The error names session, entry and database; nothing is skipped or repaired; `salvage` gives what is readable.
+//! missing (the last ones, too), one behind the journal's end, a text that is no entry or another one's (another session's, too), a page
+//! that makes no sense to SQLite, a session's row that is not what was written. The error names session, entry and database; nothing is
+//! skipped or repaired; `salvage` gives what is readable.
 //! A list checks the sessions it shows: of each the first entries, up to a share of 512 KiB for the page, and the last one. Damage in
-//! the middle of a long journal is found when that is read.
+//! the middle of a long journal is found when that is read. Where an index of the sessions is damaged, they are looked for without it.
 //!
 //! Not told apart:
+//! - a log that was cut off by a crash, and one with a flipped bit: SQLite ends at the first bad page. A bit that flips in `chat.db-wal`
+//!   while no process has the database open (after a kill; one that closes what it wrote leaves no log) silently takes along what was
+//!   acknowledged behind it;
+//! - a session that was never there, and one whose row was removed by hand: its entries stay, and nothing asks for them;
 //! - an older copy of the database put in place of a newer one, and entries that were never written;
 //! - damage done on purpose: a checksum is no signature.
 //!
@@ -81,7 +88,8 @@
 //! The hold on a session is an OS lock (`flock`, `LockFileEx`) on `ROW.hold`. It goes with the process: `kill -9` frees it at once. A
 //! row is never used again, so that the lock of a deleted session is nobody else's. In one store, first come is first served; between
 //! processes, whoever waits longest at the turnstile is next. Nobody waits on a thread. Locks are advisory: a program that does
-//! not ask for them can still write the database.
+//! not ask for them can still write the database; and a process that forks without running another program shares its holds with the
+//! child for as long as that has the files open.
 //!
 //! Any number of processes may have the database open. Waits for each other's short transactions are inside: "database is locked" reaches
 //! no caller, unless another program keeps it locked for a minute. A reader holds no transaction between two batches, so that it
