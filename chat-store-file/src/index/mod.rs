@@ -19,7 +19,7 @@
 //! Every store has its index in memory, and others save theirs and take away marks by it. So each list looks, *after* it has read
 //! the names, whether the file is still the one that its memory comes from, and else takes over the file's. Only one at a time
 //! saves and takes marks away, under a lock that nobody waits for, and only in place of the very file that its own rows come from:
-//! what another saved is never undone.
+//! what another saved is never undone. Where they come from none, each row is looked at once more, under that lock.
 //!
 //! # What is not believed
 //! A loss of power may take a mark and leave what was written under it, and a copied or restored folder has other files than the
@@ -251,6 +251,14 @@ impl Index {
         let Ok(Some(saving)) = Saving::begin(folder, self.base.version) else {
             return;
         };
+        if !self.base.version.is_some_and(Version::is_unique) {
+            // That there is no file says nothing of what was done since there was none before: another may have saved one, taken
+            // marks away by it, and lost it. From here on nobody takes any.
+            let rows = self.rows().iter().enumerate();
+            let settled = rows.filter(|(_, row)| row.standing == Standing::Settled);
+            let settled: Vec<usize> = settled.map(|(at, _)| at).collect();
+            self.look_at(folder, settled, &mut Looked::new());
+        }
         if saves || self.unsaved > 0 {
             let Ok(version) = saving.save(self.scanned, &self.rows) else {
                 return;

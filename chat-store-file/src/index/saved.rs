@@ -120,7 +120,7 @@ fn read(file: &(dyn File + 'static), len: u64) -> Option<Vec<u8>> {
 #[derive(Debug)]
 pub(crate) struct Saving<'a> {
     folder: &'a Folder,
-    _lock: Box<dyn File>,
+    lock: Box<dyn File>,
 }
 
 impl<'a> Saving<'a> {
@@ -144,10 +144,9 @@ impl<'a> Saving<'a> {
             },
         }
         let lock = hold::try_lock(&**files, &home.join("lock"))?;
-        Ok(lock.filter(|_| version(folder) == base).map(|lock| Self {
-            folder,
-            _lock: lock,
-        }))
+        Ok(lock
+            .filter(|_| version(folder) == base)
+            .map(|lock| Self { folder, lock }))
     }
 
     /// Puts the rows in the file's place. Which file it is now.
@@ -168,6 +167,11 @@ impl<'a> Saving<'a> {
         };
         let bytes = file::encode(&head, rows);
         At::new(&*file, 0).write_all(&bytes).map_err(io)?;
+        // Where someone removed the lock, with the whole folder perhaps, another may be saving, too.
+        let lock = home(self.folder).join("lock");
+        if !hold::is_at(&**files, &*self.lock, &lock).map_err(io)? {
+            return Err(io(io::ErrorKind::NotFound.into()));
+        }
         files.rename(&new, &index).map_err(io)?;
         Ok(Version {
             id: head.own,

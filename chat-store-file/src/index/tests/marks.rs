@@ -339,6 +339,41 @@ fn s6_what_another_store_saved_is_taken_over_and_never_undone() {
     }
 }
 
+/// The index may be removed at any time. A store that knows of none does not know of one that came and went.
+#[test]
+fn s6_an_index_that_came_and_went_has_taken_its_marks_along() {
+    let moments = [
+        (Asked::Names, ""),
+        (Asked::Look, "list"),
+        (Asked::Lock, "list/lock"),
+        (Asked::Look, "list/lock"),
+        (Asked::Rename, "list/index"),
+    ];
+    for (asked, ending) in moments {
+        for gone in ["list/index", "list"] {
+            let scene = scene();
+            let (path, lab) = (scene.folder.path().to_owned(), scene.lab.clone());
+            scene.lab.before(asked, ending, move || {
+                let writer = Writer::new(&path);
+                writer.turn("a", 50, "newest");
+                Lister::new(&lab, &path, EAGER).ids(9);
+                // As whoever clears up does.
+                let _ = fs::remove_dir_all(path.join(gone));
+                let _ = fs::remove_file(path.join(gone));
+            });
+            let mut lister = scene.lister();
+            lister.ids(9);
+            assert!(scene.lab.is_used_up(), "{asked:?} {ending}");
+            let truth = truth(scene.folder.path());
+            assert_eq!(truth[0].id.as_str(), "a");
+            for lister in [&mut lister, &mut scene.lister()] {
+                let id = &lister.list(1)[0].id;
+                assert_eq!(id.as_str(), "a", "{asked:?} {ending}, then no {gone}");
+            }
+        }
+    }
+}
+
 /// A list may end after any of its changes, as a killed process does.
 #[test]
 fn s6_a_list_may_be_cut_off_after_any_of_its_steps() {
