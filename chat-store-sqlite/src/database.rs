@@ -42,10 +42,11 @@ impl Database {
             .map(|connection| Reader { connection })
     }
 
-    /// Opens the connection to write with. Closing it makes no checkpoint, unless it is told to.
-    pub(crate) fn writer(&self) -> Result<Connection, Failure> {
+    /// Opens the connection to write with. Closing it makes no checkpoint, unless it is told to. Where another program keeps the
+    /// database locked, that is waited for until `given_up`.
+    pub(crate) fn writer(&self, given_up: impl Fn() -> bool) -> Result<Connection, Failure> {
         self.check_place()?;
-        patiently(|| {
+        patiently_unless(given_up, || {
             let connection = connect(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             // What macOS calls a sync leaves it in the device's cache; elsewhere the two mean nothing. Deleted text is
@@ -196,11 +197,19 @@ pub(crate) fn check_format(connection: &Connection, path: &Path) -> Result<(), F
 }
 
 /// Does something again until the database is not busy: SQLite does not always ask its busy handler.
-pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
+pub(crate) fn patiently<T>(attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
+    patiently_unless(|| false, attempt)
+}
+
+/// The same, for who may give up in the middle.
+fn patiently_unless<T>(
+    given_up: impl Fn() -> bool,
+    mut attempt: impl FnMut() -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let mut patience = Patience::new();
     loop {
         match attempt() {
-            Err(failure) if failure.is_busy() && patience.wait() => {}
+            Err(failure) if failure.is_busy() && !given_up() && patience.wait() => {}
             done => return done,
         }
     }

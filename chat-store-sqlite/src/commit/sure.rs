@@ -42,7 +42,7 @@ impl Thread {
     pub(super) fn make_sure(&mut self) -> Result<(), Failure> {
         self.shared.sure.store(false, Ordering::Release);
         self.retire();
-        let fresh = self.database.writer()?;
+        let fresh = self.database.writer(|| self.is_closing())?;
         match self.begin_new_log(&fresh)? {
             // A log that comes back after a loss of power, cut short, would be replayed over what is newer.
             Log::New => self.database.sync_log()?,

@@ -400,7 +400,7 @@ async fn s7_c25_a_full_disk_at_the_commit_is_known_by_recovery_without_more_room
 async fn s7_c25_c34_a_request_that_fills_the_database_takes_nobody_along() {
     let mut lab = Lab::new(5).await;
     let pages: u32 = {
-        let connection = lab.store.inner.database.writer().unwrap();
+        let connection = lab.store.inner.database.writer(|| false).unwrap();
         connection
             .query_row("PRAGMA page_count", [], |row| row.get(0))
             .unwrap()
@@ -434,6 +434,26 @@ async fn s7_c25_c34_a_request_that_fills_the_database_takes_nobody_along() {
     // Sound again when there is room.
     lab.faults().most_pages.store(0, Ordering::SeqCst);
     write(&mut lab.writers[1], large).await;
+}
+
+#[tokio::test]
+async fn s7_a_store_that_is_dropped_does_not_wait_for_who_keeps_the_database_locked() {
+    let lab = Lab::new(0).await;
+    let path = lab.store.path().to_owned();
+    drop(lab.store);
+    let program = Connection::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
+    program
+        .execute_batch(
+            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE",
+        )
+        .unwrap();
+    let mut create = store.create(&session("s"), script());
+    assert!(poll_immediate(&mut create).await.is_none());
+    tokio::task::yield_now().await;
+    let began = std::time::Instant::now();
+    drop((create, store));
+    assert!(began.elapsed() < std::time::Duration::from_secs(20));
 }
 
 #[tokio::test]

@@ -155,7 +155,7 @@ impl Thread {
             Some(open) => Ok(open),
             None => self
                 .database
-                .writer()
+                .writer(|| self.is_closing())
                 .and_then(|new| Open::new(new, &self.database)),
         };
         match open {
