@@ -15,6 +15,7 @@ use self::local_model::LocalModel;
 pub(crate) use self::local_model::Unavailable;
 use self::server::Server;
 use crate::process;
+use crate::programs;
 use crate::workspace::Workspace;
 
 const QUESTION: &str = "What is a journal, in one sentence?";
@@ -29,7 +30,7 @@ pub(crate) fn run(workspace: &Workspace, question: Option<&str>) -> Result<()> {
     }
     Conversation {
         workspace,
-        chat: build_chat(workspace)?,
+        chat: programs::program(workspace, &["--package", "chat-cli"], "chat")?,
         server: None,
     }
     .hold(question)
@@ -43,7 +44,7 @@ pub(crate) fn once(workspace: &Workspace) -> Result<()> {
 fn with_local_model(workspace: &Workspace, question: &str) -> Result<()> {
     let model = LocalModel::fetch(&directory(workspace))?;
     // Before the server, which would wait for it.
-    let chat = build_chat(workspace)?;
+    let chat = programs::program(workspace, &["--package", "chat-cli"], "chat")?;
     let server = start_server(workspace, &model)?;
     Conversation {
         workspace,
@@ -51,15 +52,6 @@ fn with_local_model(workspace: &Workspace, question: &str) -> Result<()> {
         server: Some(&server),
     }
     .hold(question)
-}
-
-/// The `chat` command, built; cargo says where.
-fn build_chat(workspace: &Workspace) -> Result<PathBuf> {
-    let mut build = workspace.cargo(&["build", "--package", "chat-cli"]);
-    build
-        .arg("--message-format=json-render-diagnostics")
-        .stderr(Stdio::inherit());
-    executable(&process::stdout(&mut build)?, "chat").context("cargo built no `chat`")
 }
 
 /// Our own model's server alone, until Ctrl-C or the end of standard input. The one line on stdout is its base URL.
@@ -157,15 +149,6 @@ impl Conversation<'_> {
     }
 }
 
-/// The program of this name among cargo's messages, one JSON object a line.
-fn executable(messages: &str, name: &str) -> Option<PathBuf> {
-    let messages = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut built = messages.filter(|message| message["target"]["name"] == name);
-    built.find_map(|message| message["executable"].as_str().map(PathBuf::from))
-}
-
 /// The first line's id: `chat sessions` begins with the newest activity.
 fn newest_session(lines: &str) -> Result<String> {
     let first = lines
@@ -183,16 +166,6 @@ fn newest_session(lines: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cargo_says_where_the_program_is() {
-        let messages = r#"{"reason":"compiler-artifact","target":{"name":"chat"},"executable":null}
-{"reason":"compiler-artifact","target":{"name":"other"},"executable":"/t/other"}
-{"reason":"compiler-artifact","target":{"name":"chat"},"executable":"/t/chat"}
-{"reason":"build-finished","success":true}"#;
-        assert_eq!(executable(messages, "chat"), Some("/t/chat".into()));
-        assert_eq!(executable(messages, "another"), None);
-    }
 
     #[test]
     fn the_newest_session_is_the_first_line() {

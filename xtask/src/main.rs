@@ -6,6 +6,7 @@ mod ci;
 mod conformance;
 mod demo;
 mod process;
+mod programs;
 mod tidy;
 mod torture;
 mod workspace;

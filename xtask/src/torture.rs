@@ -5,16 +5,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::process;
 use crate::workspace::Workspace;
+use crate::{process, programs};
 
 pub(crate) fn run(workspace: &Workspace, args: &[&str]) -> Result<()> {
-    process::run(&mut command(workspace, args))
+    process::run(&mut command(workspace, args)?)
 }
 
 /// Runs it and gives its closing line.
 pub(crate) fn closing_line(workspace: &Workspace, args: &[&str]) -> Result<String> {
-    let mut command = command(workspace, args);
+    let mut command = command(workspace, args)?;
     let mut last = None;
     process::tee(&mut command, |line| last = Some(line.to_owned()))?;
     let last = last.filter(|line| line.contains(" passed, "));
@@ -26,17 +26,8 @@ pub(crate) fn closing_line(workspace: &Workspace, args: &[&str]) -> Result<Strin
     Ok(line)
 }
 
-fn command(workspace: &Workspace, args: &[&str]) -> Command {
-    let run = [
-        "run",
-        "--quiet",
-        "--package",
-        "chat-conformance",
-        "--example",
-        "torture",
-        "--",
-    ];
-    let mut command = workspace.cargo(&run);
-    command.args(args);
-    command
+fn command(workspace: &Workspace, args: &[&str]) -> Result<Command> {
+    let mut torture = Command::new(programs::example(workspace, "torture")?);
+    torture.args(args);
+    Ok(torture)
 }
