@@ -50,12 +50,12 @@ impl SessionRow {
             self.last_activity,
             self.turns,
         ];
-        let mut bytes = numbers.map(i64::to_le_bytes).concat();
+        let mut crc = crc32c::crc32c(numbers.map(i64::to_le_bytes).as_flattened());
         for text in [Some(&self.name), self.title.as_ref()] {
-            bytes.push(u8::from(text.is_some()));
-            bytes.extend(text.into_iter().flat_map(|text| text.bytes()));
+            crc = crc32c::crc32c_append(crc, &[u8::from(text.is_some())]);
+            crc = crc32c::crc32c_append(crc, text.map_or(&[], |text| text.as_bytes()));
         }
-        crc32c::crc32c(&bytes)
+        crc
     }
 }
 
