@@ -8,6 +8,7 @@ use crate::{
     journal::sync_folder,
     name::Paths,
     system::{Folder, Kind},
+    tail::Past,
 };
 
 /// Deletes a session. Torn tails go first, since they hold what was said too: killed in between, the session is still there and
@@ -19,8 +20,11 @@ pub(crate) fn delete(
     session: &SessionId,
     paths: &Paths,
     hold: Option<Hold>,
+    past: &mut Past,
 ) -> Result<(), StoreError> {
+    past.tail = None;
     let Some(hold) = hold else {
+        *past = Past::default();
         sync_folder(&paths.folder)?;
         return Err(StoreError::Missing {
             session: session.clone(),
@@ -48,6 +52,7 @@ pub(crate) fn delete(
         }
     }
     files.remove_if_there(&paths.journal()).map_err(io)?;
+    *past = Past::default();
     sync_folder(&paths.folder)?;
     hold.remove_files(paths).map_err(io)
 }

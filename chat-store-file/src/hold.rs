@@ -17,11 +17,11 @@ use crate::{
     blocking::blocking,
     name::Paths,
     system::{Access, Existing, File, FileSystem},
-    tail::Tail,
+    tail::{Past, Tail},
 };
 
 /// The front of a session's queue in this store, and what the store remembers of the journal.
-pub(crate) type Front = OwnedMutexGuard<Option<Tail>>;
+pub(crate) type Front = OwnedMutexGuard<Past>;
 
 /// How many idle sessions are remembered before all of them are forgotten; a forgotten one is read in full once more.
 const REMEMBERED: usize = 1 << 16;
@@ -36,7 +36,7 @@ pub(crate) struct Sessions {
 #[derive(Debug, Clone, Default)]
 struct Session {
     /// The queue for the hold: tokio's mutex is first come, first served.
-    queue: Arc<tokio::sync::Mutex<Option<Tail>>>,
+    queue: Arc<tokio::sync::Mutex<Past>>,
     interest: Interest,
 }
 
@@ -46,9 +46,10 @@ struct Session {
 pub(crate) struct Interest(Arc<()>);
 
 impl Session {
-    /// Whether only the map has it.
-    fn is_idle(&self) -> bool {
-        Arc::strong_count(&self.queue) == 1 && !self.is_wanted()
+    /// Whether only the map has it, and it is nothing that has to be remembered.
+    fn is_forgettable(&self) -> bool {
+        let is_idle = Arc::strong_count(&self.queue) == 1 && !self.is_wanted();
+        is_idle && self.queue.try_lock().is_ok_and(|past| !past.is_doubted)
     }
 
     fn is_wanted(&self) -> bool {
@@ -81,13 +82,13 @@ impl Sessions {
     /// Where a journal was last known to end, unless its holder is at it.
     pub(crate) fn tail(&self, session: &SessionId) -> Option<Tail> {
         let queue = self.lock().get(session)?.queue.clone();
-        queue.try_lock().ok()?.clone()
+        queue.try_lock().ok()?.tail.clone()
     }
 
     /// Forgets a session that is not there or can't be held, unless someone else still waits to be told so.
     pub(crate) fn forget(&self, session: &SessionId) {
         let mut sessions = self.lock();
-        if sessions.get(session).is_some_and(Session::is_idle) {
+        if sessions.get(session).is_some_and(Session::is_forgettable) {
             sessions.remove(session);
         }
     }
@@ -95,7 +96,7 @@ impl Sessions {
     fn known<T>(&self, session: &SessionId, look: impl FnOnce(&Session) -> T) -> T {
         let mut sessions = self.lock();
         if sessions.len() >= REMEMBERED && !sessions.contains_key(session) {
-            sessions.retain(|_, session| !session.is_idle());
+            sessions.retain(|_, session| !session.is_forgettable());
         }
         look(sessions.entry(session.clone()).or_default())
     }

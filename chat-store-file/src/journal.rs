@@ -9,12 +9,12 @@ use std::{
 use chat_core::{Appended, Durability, Entry, Place, Seq, SessionId, StoreError, TornTail};
 
 use crate::{
-    line::{MAX_LINE, seal},
-    lines::{At, Span},
+    line::{MAX_LINE, seal, unseal},
+    lines::{At, Line, Lines, Span},
     name::Paths,
     scan::{Position, Scan, Step},
     system::{Access, Existing, File, Folder},
-    tail::Tail,
+    tail::{Past, Tail},
 };
 
 /// A journal's file, open for writing.
@@ -62,9 +62,10 @@ impl Journal {
     /// Reads what there is from a place on, sets a torn tail aside, and makes sure of what nobody has made sure of yet.
     ///
     /// May be killed at any point and done again: a tail is copied before it is cut, and a last entry is rewritten as it is.
-    pub(crate) fn catch_up(&self, known: Option<&Tail>, from: Seq) -> Result<Caught, StoreError> {
+    pub(crate) fn catch_up(&self, past: &Past, from: Seq) -> Result<Caught, StoreError> {
         let found = self.file.metadata();
         let file = found.map_err(|error| self.io("look at", error))?.id;
+        let known = past.tail.as_ref();
         let known = known.filter(|known| known.is_there(&*self.file));
         let start = known.map_or(Position::START, |known| known.position(from));
         let mut tail = known.cloned();
@@ -93,7 +94,14 @@ impl Journal {
         }
         let tail = tail.expect("a scan that ends well has seen an entry, or began behind one");
         if known.is_none_or(|known| known.last.end < tail.last.end) {
-            self.make_sure(&tail)?;
+            // Whoever wrote an entry had made sure of the one before. Where that is not so, a first sync brings all of it to the
+            // device; one that failed may have brought any part of it.
+            let unsure = if past.is_doubted {
+                known.map_or(Position::START, Tail::end)
+            } else {
+                tail.last_place()
+            };
+            self.make_sure(unsure, &tail)?;
         }
         if known.is_none() {
             self.make_sure_of_name()?;
@@ -160,22 +168,35 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes the last entry again, in place and as it is. After a failed sync the page cache may show what the disk does not
-    /// have, and a second sync would have nothing to write: only a new write counts.
-    fn make_sure(&self, tail: &Tail) -> Result<(), StoreError> {
+    /// Writes the entries from a place on again, in place and as they are. After a failed sync the page cache may show what the
+    /// disk does not have, and a second sync would have nothing to write: only a new write counts.
+    fn make_sure(&self, from: Position, tail: &Tail) -> Result<(), StoreError> {
         if self.durability != Durability::Full {
             return Ok(());
         }
-        let again = || -> io::Result<()> {
-            // Looked at again as it is read again: the cache may have let go of it in between, and the disk not have it.
-            let Some(line) = tail.last_line(&*self.file)? else {
-                return Err(io::Error::other("its last entry was there a moment ago"));
-            };
-            let written = self.write_line(&line, tail.last.start);
-            written.map_err(|(_, error)| error)?;
+        // Looked at again as they are read again: the cache may have let go of them in between, and the disk not have them.
+        let mut lines = Lines::new(&*self.file, from.offset);
+        let mut next = from.next;
+        let mut again = || -> io::Result<()> {
+            while next < tail.next {
+                let (span, line) = match lines.next()? {
+                    Line::Whole(span, line)
+                        if unseal(line).is_ok_and(|entry| entry.seq() == next) =>
+                    {
+                        (span, [line, b"\n"].concat())
+                    }
+                    Line::Whole(..) | Line::TooLong(_) | Line::Cut(_) | Line::End => {
+                        let what = format!("entry {next} was there a moment ago");
+                        return Err(io::Error::other(what));
+                    }
+                };
+                let written = self.write_line(&line, span.start);
+                written.map_err(|(_, error)| error)?;
+                next = next.next();
+            }
             self.file.sync_data()
         };
-        again().map_err(|error| self.io("make sure of the last entry of", error))
+        again().map_err(|error| self.io("make sure of the last entries of", error))
     }
 
     /// Whoever created the journal may have been killed before its name was durable.

@@ -56,7 +56,11 @@
 //! A sync that failed is never simply tried again: the system may have dropped what it could not write, and a second sync then has
 //! nothing to do. The append is `Unknown`; `recover` opens the file anew, writes the last line *again*, in place, and syncs that.
 //! `acquire` does the same for a last line which this store has not made sure of before. Either may be killed at any point and is
-//! done again by whoever comes next. `read` shows a line as soon as it is in the file, which can be a moment before it is durable.
+//! done again by whoever comes next. That is enough where whoever wrote a line had made sure of the one before. Where `acquire`
+//! finds lines that are not known to be so, from a store of the other durability, one sync brings them all to the device; where
+//! that fails, the store remembers it, and writes everything again that it had not made sure of. What nobody can know is that
+//! such a sync failed in a process that has ended since: **open a folder with one durability**, or what was written with `Os` may
+//! still be lost to a disk that fails, behind what is written with `Full`. `read` shows a line as soon as it is in the file, which can be a moment before it is durable.
 //!
 //! # Torn, damaged, and what can't be told apart
 //! **Torn** is what stands behind the last newline, a tail of NULs among it. `acquire` and `recover` copy it to a file of its own,

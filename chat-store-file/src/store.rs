@@ -314,11 +314,7 @@ impl Store for FileStore {
                 let (hold, mut front) =
                     hold::acquire(paths.clone(), front, |hold, front| Ok((hold, front))).await?;
                 let session = session.clone();
-                blocking(move || {
-                    *front = None;
-                    delete::delete(&session, &paths, hold)
-                })
-                .await
+                blocking(move || delete::delete(&session, &paths, hold, &mut front)).await
             }
             .await;
             inner.sessions.forget(&session);

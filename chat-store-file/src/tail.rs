@@ -15,6 +15,16 @@ use crate::{
 /// How many of the last entries can be read without reading those before them: for a reader that is a few turns behind.
 const STARTS: usize = 64;
 
+/// What a store knows of one journal between turns.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    /// Where it was last known to end, all before it durable.
+    pub(crate) tail: Option<Tail>,
+    /// Whether an attempt to make more of it durable has failed: then nothing behind the tail is known to have reached the
+    /// device, though the system may say so.
+    pub(crate) is_doubted: bool,
+}
+
 /// The end of a journal that this store made durable or found so. While it is still there, nothing before it has to be read
 /// again: a turn in a long session costs what one in a short session does.
 #[derive(Debug, Clone)]
@@ -52,32 +62,43 @@ impl Tail {
     /// Whether a file is still the journal's and its last entry still there.
     pub(crate) fn is_there(&self, file: &(dyn File + 'static)) -> bool {
         // What can't be read here is read from the start, where the error is told properly.
-        matches!(self.last_line(file), Ok(Some(_)))
+        self.find_last(file).unwrap_or(false)
     }
 
-    /// The last entry's line, newline included, as it is in a file now; `None` where it is not there.
-    pub(crate) fn last_line(&self, file: &(dyn File + 'static)) -> io::Result<Option<Vec<u8>>> {
+    fn find_last(&self, file: &(dyn File + 'static)) -> io::Result<bool> {
         let found = file.metadata()?;
         if found.id != self.file || found.len < self.last.end {
-            return Ok(None);
+            return Ok(false);
         }
         let len = usize::try_from(self.last.len()).map_err(io::Error::other)?;
         let mut bytes = vec![0; len];
         At::new(file, self.last.start).read_exact(&mut bytes)?;
-        let is_there = bytes.strip_suffix(b"\n").is_some_and(|line| {
+        Ok(bytes.strip_suffix(b"\n").is_some_and(|line| {
             unseal(line)
                 .is_ok_and(|entry| entry.seq().next() == self.next && *entry.id() == self.last_id)
-        });
-        Ok(is_there.then_some(bytes))
+        }))
+    }
+
+    /// The place behind the last entry.
+    pub(crate) fn end(&self) -> Position {
+        Position {
+            offset: self.last.end,
+            next: self.next,
+        }
+    }
+
+    /// The place of the last entry.
+    pub(crate) fn last_place(&self) -> Position {
+        Position {
+            offset: self.last.start,
+            next: Seq(self.next.0 - 1),
+        }
     }
 
     /// Where to begin reading the entries from a place on; nothing behind this end is left out.
     pub(crate) fn position(&self, from: Seq) -> Position {
         let Some(behind) = self.next.0.checked_sub(from.0).filter(|behind| *behind > 0) else {
-            return Position {
-                offset: self.last.end,
-                next: self.next,
-            };
+            return self.end();
         };
         let start = usize::try_from(behind)
             .ok()

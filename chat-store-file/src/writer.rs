@@ -14,7 +14,7 @@ use crate::{
     hold::{Front, Hold, Interest},
     journal::{Caught, Journal},
     name::Paths,
-    tail::Tail,
+    tail::{Past, Tail},
 };
 
 /// What a holder has. The fields are dropped in this order: the lock is free before this store's next in line looks at it.
@@ -23,6 +23,8 @@ pub(crate) struct Held {
     journal: Journal,
     hold: Hold,
     tail: Tail,
+    /// Whether what stands behind the tail may be there and never be durable.
+    is_doubted: bool,
     front: Front,
     paths: Paths,
     session: SessionId,
@@ -31,7 +33,10 @@ pub(crate) struct Held {
 impl Drop for Held {
     fn drop(&mut self) {
         // Known to be durable, whatever happened after it: the next holder begins there.
-        *self.front = Some(self.tail.clone());
+        *self.front = Past {
+            tail: Some(self.tail.clone()),
+            is_doubted: self.is_doubted,
+        };
     }
 }
 
@@ -45,23 +50,29 @@ impl Held {
         paths: Paths,
         durability: Durability,
         hold: Option<Hold>,
-        front: Front,
+        mut front: Front,
         from: Seq,
     ) -> Result<(Self, Recovered), StoreError> {
         let missing = || StoreError::Missing {
             session: session.clone(),
         };
-        let hold = hold.ok_or_else(missing)?;
+        let Some(hold) = hold else {
+            *front = Past::default();
+            return Err(missing());
+        };
         let journal = Journal::open(&session, &paths, durability)?.ok_or_else(missing)?;
+        let caught = journal.catch_up(&front, from);
+        front.is_doubted |= caught.is_err();
         let Caught {
             tail,
             entries,
             torn,
-        } = journal.catch_up(front.as_ref(), from)?;
+        } = caught?;
         let held = Self {
             journal,
             hold,
             tail,
+            is_doubted: false,
             front,
             paths,
             session,
@@ -71,7 +82,11 @@ impl Held {
 
     pub(crate) fn append(&mut self, entry: &Entry) -> Appended {
         match self.hold.is_ours(&self.paths) {
-            Ok(true) => self.journal.append(&mut self.tail, entry),
+            Ok(true) => {
+                let answer = self.journal.append(&mut self.tail, entry);
+                self.is_doubted |= matches!(answer, Appended::Unknown(_));
+                answer
+            }
             Ok(false) => Appended::Fenced,
             Err(error) => Appended::NotWritten(error),
         }
@@ -84,12 +99,17 @@ impl Held {
             });
         }
         let journal = self.journal.reopen()?;
+        let past = Past {
+            tail: Some(self.tail.clone()),
+            is_doubted: true,
+        };
+        self.is_doubted = true;
         let Caught {
             tail,
             entries,
             torn,
-        } = journal.catch_up(Some(&self.tail), from)?;
-        (self.journal, self.tail) = (journal, tail);
+        } = journal.catch_up(&past, from)?;
+        (self.journal, self.tail, self.is_doubted) = (journal, tail, false);
         Ok(Recovered { entries, torn })
     }
 }

@@ -13,6 +13,14 @@ use crate::{
     },
 };
 
+/// What a store knows of a journal that it left at an end.
+fn ends_at(tail: &Tail) -> Past {
+    Past {
+        tail: Some(tail.clone()),
+        is_doubted: false,
+    }
+}
+
 struct Bench {
     folder: tempfile::TempDir,
     disk: Watched,
@@ -39,7 +47,7 @@ impl Bench {
         let journal = Journal::open(&session, &paths, Durability::Full)
             .unwrap()
             .unwrap();
-        let tail = journal.catch_up(None, Seq::ZERO).unwrap().tail;
+        let tail = journal.catch_up(&Past::default(), Seq::ZERO).unwrap().tail;
         disk.take_done();
         Self {
             folder,
@@ -57,7 +65,7 @@ impl Bench {
 
     fn recover(&mut self) -> Result<Caught, StoreError> {
         let journal = self.journal.reopen()?;
-        let caught = journal.catch_up(Some(&self.tail), Seq::ZERO)?;
+        let caught = journal.catch_up(&ends_at(&self.tail), Seq::ZERO)?;
         (self.journal, self.tail) = (journal, caught.tail.clone());
         Ok(caught)
     }
@@ -66,7 +74,7 @@ impl Bench {
         let journal = Journal::open(&self.session, &self.paths, Durability::Full)
             .unwrap()
             .unwrap();
-        let caught = journal.catch_up(None, Seq::ZERO).unwrap();
+        let caught = journal.catch_up(&Past::default(), Seq::ZERO).unwrap();
         assert_eq!(caught.torn, None);
         caught.entries.iter().map(|entry| entry.seq().0).collect()
     }
@@ -189,13 +197,13 @@ fn s2_an_acquire_makes_sure_of_what_another_holder_wrote_and_only_of_that() {
     let other = Journal::open(&bench.session, &bench.paths, Durability::Full)
         .unwrap()
         .unwrap();
-    known = other.catch_up(Some(&known), Seq(1)).unwrap().tail;
+    known = other.catch_up(&ends_at(&known), Seq(1)).unwrap().tail;
     assert_eq!(
         bench.disk.take_done().changes,
         write_and_sync(end, &entry(1)),
         "it can't know whether the other's sync went well"
     );
-    other.catch_up(Some(&known), Seq(2)).unwrap();
+    other.catch_up(&ends_at(&known), Seq(2)).unwrap();
     assert_eq!(
         bench.disk.take_done().changes,
         [],
@@ -218,12 +226,12 @@ fn c27_a_turn_in_a_long_journal_reads_what_one_in_a_short_one_does() {
     bench.disk.take_done();
     bench
         .journal
-        .catch_up(Some(&bench.tail), Seq(2001))
+        .catch_up(&ends_at(&bench.tail), Seq(2001))
         .unwrap();
     assert!(bench.disk.take_done().bytes_read < 1024);
     let behind = bench
         .journal
-        .catch_up(Some(&bench.tail), Seq(1995))
+        .catch_up(&ends_at(&bench.tail), Seq(1995))
         .unwrap();
     assert_eq!(behind.entries.first().map(Entry::seq), Some(Seq(1995)));
     assert_eq!(behind.entries.len(), 6);
@@ -234,7 +242,7 @@ fn c27_a_turn_in_a_long_journal_reads_what_one_in_a_short_one_does() {
     for from in [0, 1, 1900, 1936, 1937, 1938] {
         let caught = bench
             .journal
-            .catch_up(Some(&bench.tail), Seq(from))
+            .catch_up(&ends_at(&bench.tail), Seq(from))
             .unwrap();
         assert_eq!(caught.entries.len() as u64, 2001 - from, "from {from}");
     }
@@ -320,7 +328,7 @@ fn s2_os_durability_syncs_nothing() {
         .unwrap()
         .unwrap();
     assert!(matches!(bench.append(1), Appended::Written));
-    bench.journal.catch_up(None, Seq::ZERO).unwrap();
+    bench.journal.catch_up(&Past::default(), Seq::ZERO).unwrap();
     assert!(!bench.disk.take_done().changes.contains(&Change::Sync));
     assert_eq!(bench.places(), [0, 1]);
 }

@@ -1,9 +1,9 @@
 //! What the simulation found once, and what is about one operation: each a case of its own.
 
-use chat_core::{Durability, Seq, StoreError};
+use chat_core::{Appended, Durability, Seq, StoreError};
 
 use super::{
-    client::Client,
+    client::{Attempted, Client},
     fault::{Fault, Plan},
     model::Session,
     run::{Run, Step},
@@ -60,6 +60,49 @@ fn s2_the_name_of_an_acquired_journal_is_durable_though_its_creator_was_killed()
         faults: &[(0, "sync folder", Fault::Kill)],
     }
     .check();
+}
+
+/// Where a sync has failed, another that goes well says nothing of what was written before the first.
+#[test]
+fn s2_all_that_a_failed_sync_left_in_doubt_is_written_again() {
+    for (seed, knows_an_end, failures) in
+        (0..200).flat_map(|seed| [(seed, false, 1), (seed, true, 1), (seed, true, 3)])
+    {
+        let mut model = Session::new("a");
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let entries: Vec<_> = (0..6).map(|seq| model.issue(Seq(seq), &mut rng)).collect();
+        let world = World::new(seed, Plan::NEVER, None);
+        world.keep_pages();
+        let [mut undurable, mut durable] =
+            [Durability::Os, Durability::Full].map(|durability| Client::new(&world, durability));
+        durable.create(&model.id, &entries[..1]).unwrap();
+        if knows_an_end {
+            durable.acquire(&model.id, Seq::ZERO).unwrap();
+            durable.writers.clear();
+        }
+        undurable.acquire(&model.id, Seq::ZERO).unwrap();
+        let writer = undurable.writers.get_mut(&model.id).unwrap();
+        for entry in &entries[1..] {
+            assert!(matches!(writer.append(entry), Appended::Written));
+        }
+        undurable.writers.clear();
+        world.set_plan(Plan::Next(vec![("sync data", Fault::Fail); failures]));
+        for _ in 0..failures {
+            assert!(durable.acquire(&model.id, Seq::ZERO).is_err());
+        }
+        let acquired = durable.acquire(&model.id, Seq::ZERO).unwrap();
+        let Attempted::Done(found) = acquired else {
+            panic!("nobody holds it")
+        };
+        assert_eq!(found.entries, entries);
+        world.lose_power();
+        let mut later = Client::new(&world, Durability::Full);
+        let again = later.acquire(&model.id, Seq::ZERO).unwrap();
+        let Attempted::Done(found) = again else {
+            panic!("nobody holds it")
+        };
+        assert_eq!(found.entries, entries, "seed {seed}");
+    }
 }
 
 #[test]

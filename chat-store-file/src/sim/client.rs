@@ -111,8 +111,7 @@ impl Client {
         let paths = self.paths(session);
         let id = session.clone();
         let attempted = self.attempt(session, move |hold, mut front| {
-            *front = None;
-            delete::delete(&id, &paths, hold)
+            delete::delete(&id, &paths, hold, &mut front)
         })?;
         Ok(match attempted {
             Attempted::Done(((), _)) => Attempted::Done(()),

@@ -19,6 +19,10 @@ pub(super) struct Session {
     /// What there may be after a loss of power: no less than was promised.
     later: Vec<Journal>,
     pub(super) trust: Trust,
+    /// Whether all that was answered was answered as durable.
+    pub(super) promised: bool,
+    /// Whether a sync failed in a process that has ended since: what it had seen of it, nobody knows.
+    pub(super) unsure: bool,
     /// Torn tails that were reported to be set aside.
     pub(super) asides: Vec<Aside>,
 }
@@ -50,6 +54,8 @@ impl Session {
             now: vec![None],
             later: vec![None],
             trust: Trust::Full,
+            promised: true,
+            unsure: false,
             asides: Vec::new(),
         }
     }
@@ -158,8 +164,10 @@ impl Session {
         journals.any(|journal| journal.as_deref().map(counted) == turns)
     }
 
-    /// An answer that promises: this is there, durable.
-    pub(super) fn is(&mut self, journal: Option<Vec<usize>>) {
+    /// An answer that tells: this is there. As durable, where it is promised so.
+    pub(super) fn is(&mut self, journal: Option<Vec<usize>>, promised: bool) {
+        let was_durable = self.promised && self.later.as_slice() == [journal.clone()];
+        self.promised = (promised && !self.unsure) || was_durable;
         self.now = vec![journal.clone()];
         self.later = vec![journal];
         self.trust = Trust::Full;
@@ -186,8 +194,9 @@ impl Session {
             .collect()
     }
 
-    pub(super) fn lose_power(&mut self, promised: bool) {
-        if promised {
+    pub(super) fn lose_power(&mut self) {
+        self.unsure = false;
+        if self.promised {
             self.now.clone_from(&self.later);
         } else if self.trust == Trust::Full
             && self.now.iter().chain(&self.later).any(Option::is_some)

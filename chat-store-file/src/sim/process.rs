@@ -73,7 +73,7 @@ impl Process {
             ));
         }
         state.operations += 1;
-        if state.failed_syncs > 0 && state.rng.u8(..16) == 0 {
+        if state.failed_syncs > 0 && !state.keeps_pages && state.rng.u8(..16) == 0 {
             let shown = state
                 .files
                 .iter_mut()

@@ -16,7 +16,8 @@ mod answers;
 pub(super) struct Run {
     pub(super) world: World,
     rng: Rng,
-    durability: Durability,
+    /// Of each process.
+    durability: [Durability; 2],
     clients: Vec<Client>,
     sessions: Vec<Session>,
 }
@@ -43,7 +44,7 @@ impl Run {
         Self {
             world: World::new(seed, plan, bug),
             rng: Rng::with_seed(!seed),
-            durability,
+            durability: [durability; 2],
             clients: Vec::new(),
             sessions: Vec::new(),
         }
@@ -63,9 +64,29 @@ impl Run {
         Self::new(seed, durability, plan, bug)
     }
 
+    /// Likewise, of a process that makes durable what it writes and one that doesn't.
+    pub(super) fn mixed_of_seed(seed: u64, bug: Option<Bug>) -> Self {
+        let plan = match seed % 2 {
+            0 => Plan::OneIn(30, Fault::ALL.to_vec()),
+            // Nobody is killed, so that what a process knows of its failures is put to use.
+            _ => Plan::OneIn(12, vec![Fault::Fail]),
+        };
+        let mut run = Self::new(seed, Durability::Full, plan, bug);
+        run.durability = [Durability::Full, Durability::Os];
+        // What a failed sync has lost may be there until the power fails: what is not durable is not promised to live longer, and
+        // is not promised to be seen to go.
+        run.world.keep_pages();
+        run
+    }
+
     /// Random steps, then a look at what came of them.
     pub(super) fn play(&mut self) -> Result<(), Wrong> {
-        let (clients, sessions) = (self.rng.usize(1..=2), self.rng.usize(1..=2));
+        let clients = if self.is_mixed() {
+            2
+        } else {
+            self.rng.usize(1..=2)
+        };
+        let sessions = self.rng.usize(1..=2);
         self.set_up(clients, sessions);
         for _ in 0..self.rng.usize(4..24) {
             let (client, session) = (self.rng.usize(..clients), self.rng.usize(..sessions));
@@ -76,8 +97,8 @@ impl Run {
     }
 
     pub(super) fn set_up(&mut self, clients: usize, sessions: usize) {
-        for _ in 0..clients {
-            self.clients.push(Client::new(&self.world, self.durability));
+        for durability in self.durability.into_iter().take(clients) {
+            self.clients.push(Client::new(&self.world, durability));
         }
         for name in ["a", "b"].into_iter().take(sessions) {
             self.sessions.push(Session::new(name));
@@ -94,6 +115,8 @@ impl Run {
             (6..9, false) => Step::Create,
             (4..7, true) => Step::Release,
             (7..9, true) => Step::AppendAgain,
+            // There is only something to see where the hold passes to and fro.
+            (9..16, true) if self.is_mixed() => Step::Release,
             (_, true) => Step::Append,
             (_, false) if self.sessions[session].may_be_there() => Step::Acquire,
             (_, false) => Step::Create,
@@ -128,18 +151,24 @@ impl Run {
 
     /// After each step: processes that died are started anew, and a loss of power leaves what was promised.
     fn take_stock(&mut self, before: Counts) -> Result<(), Wrong> {
-        for client in &mut self.clients {
-            if !client.process.is_alive() {
-                *client = Client::new(&self.world, self.durability);
+        let lost_power = self.world.counts().power_losses > before.power_losses;
+        if lost_power {
+            self.sessions.iter_mut().for_each(Session::lose_power);
+        }
+        let is_mixed = self.is_mixed();
+        for (client, durability) in self.clients.iter_mut().zip(self.durability) {
+            if client.process.is_alive() {
+                continue;
+            }
+            *client = Client::new(&self.world, durability);
+            if is_mixed && !lost_power && self.world.has_failed_sync() {
+                self.sessions
+                    .iter_mut()
+                    .for_each(|session| session.unsure = true);
             }
         }
-        if self.world.counts().power_losses > before.power_losses {
-            for session in &mut self.sessions {
-                session.lose_power(self.durability == Durability::Full);
-            }
-            if self.durability == Durability::Full {
-                self.check_asides()?;
-            }
+        if lost_power && self.durability == [Durability::Full; 2] {
+            self.check_asides()?;
         }
         Ok(())
     }
@@ -149,7 +178,7 @@ impl Run {
         self.world.note(|| "the end".into());
         self.world.set_plan(Plan::NEVER);
         let before = self.world.counts();
-        if self.rng.bool() {
+        if self.rng.bool() || self.is_mixed() {
             self.world.lose_power();
         } else {
             self.clients.iter().for_each(|client| client.process.kill());
@@ -175,6 +204,15 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    fn is_mixed(&self) -> bool {
+        self.durability[0] != self.durability[1]
+    }
+
+    /// Whether what a process is answered is to survive a loss of power.
+    fn promises(&self, client: usize) -> bool {
+        self.durability[client] == Durability::Full
     }
 
     pub(super) fn holds(&self, client: usize, session: usize) -> bool {

@@ -16,13 +16,16 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
+/// A run of a seed.
+type Seeded = fn(u64, Option<Bug>) -> Run;
+
 fn run_seed(seed: u64, bug: Option<Bug>) -> Result<(), Wrong> {
     Run::of_seed(seed, bug).play()
 }
 
 /// A seed's run, told step by step.
-fn tell(seed: u64) -> String {
-    let mut run = Run::of_seed(seed, None);
+fn tell(seeded: Seeded, seed: u64) -> String {
+    let mut run = seeded(seed, None);
     run.world.start_trace();
     let ended = run.play();
     let mut told = run.world.take_trace().join("\n");
@@ -32,18 +35,28 @@ fn tell(seed: u64) -> String {
 
 #[test]
 fn s2_nothing_acknowledged_is_ever_lost_and_nothing_invented() {
+    check(Run::of_seed, SEEDS);
+}
+
+/// A store that makes durable what it answers, beside one that doesn't.
+#[test]
+fn s2_nothing_is_called_durable_because_another_wrote_it() {
+    check(Run::mixed_of_seed, SEEDS / 2);
+}
+
+fn check(seeded: Seeded, seeds: u64) {
     if let Some(seed) = number("CHAT_SIM_SEED") {
-        println!("{}", tell(seed));
-        run_seed(seed, None).unwrap();
+        println!("{}", tell(seeded, seed));
+        seeded(seed, None).play().unwrap();
         return;
     }
-    let seeds = number("CHAT_SIM_SEEDS").unwrap_or(SEEDS);
+    let seeds = number("CHAT_SIM_SEEDS").unwrap_or(seeds);
     let started = Instant::now();
     let halves: [Range<u64>; 2] = [0..seeds / 2, seeds / 2..seeds];
     let wrong: Vec<u64> = std::thread::scope(|scope| {
         let halves = halves.map(|seeds| {
             scope.spawn(|| {
-                let wrong = seeds.filter(|seed| run_seed(*seed, None).is_err());
+                let wrong = seeds.filter(|seed| seeded(*seed, None).play().is_err());
                 wrong.collect::<Vec<_>>()
             })
         });
@@ -58,7 +71,7 @@ fn s2_nothing_acknowledged_is_ever_lost_and_nothing_invented() {
         panic!(
             "{} of {seeds} seeds are wrong: {wrong:?}\n{}",
             wrong.len(),
-            tell(*seed)
+            tell(seeded, *seed)
         );
     }
 }

@@ -44,6 +44,8 @@ pub(super) struct State {
     /// The next write finds the disk full.
     pub(super) full: bool,
     pub(super) failed_syncs: u64,
+    /// Whether pages are let go of only when the power fails.
+    pub(super) keeps_pages: bool,
     /// What was done, where someone wants to see it.
     pub(super) trace: Option<Vec<String>>,
 }
@@ -117,6 +119,7 @@ impl World {
                 next: 0,
                 full: false,
                 failed_syncs: 0,
+                keeps_pages: false,
                 trace: None,
             })),
         }
@@ -136,6 +139,14 @@ impl World {
 
     pub(super) fn set_plan(&self, plan: Plan) {
         self.state().plan = plan;
+    }
+
+    pub(super) fn keep_pages(&self) {
+        self.state().keeps_pages = true;
+    }
+
+    pub(super) fn has_failed_sync(&self) -> bool {
+        self.state().failed_syncs > 0
     }
 
     pub(super) fn operations(&self) -> u64 {

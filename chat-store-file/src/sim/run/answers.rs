@@ -28,12 +28,13 @@ impl Run {
             .collect();
         let created = self.clients[client].create(&model.id, &entries);
         let (alive, went_wrong) = self.since(client, before);
+        let promises = self.promises(client);
         let model = &mut self.sessions[session];
         let journal = Some(Session::numbers(&entries));
         match created {
             Ok(()) if alive => {
                 ensure!(model.may_be_missing(), "created though it was there");
-                model.is(journal);
+                model.is(journal, promises);
             }
             Err(StoreError::Taken { .. }) if alive => {
                 ensure!(model.may_be_there(), "taken though it is not there");
@@ -42,6 +43,7 @@ impl Run {
                 ensure!(went_wrong, "no fault: {created:?}");
                 if model.may_be_missing() {
                     model.may_be(journal);
+                    model.promised &= promises;
                 }
             }
         }
@@ -69,7 +71,7 @@ impl Run {
             }
             Ok(Attempted::Done(found)) => {
                 ensure!(!self.held_elsewhere(client, session), "two holders");
-                self.found(session, from, found, there, before)
+                self.found(client, session, from, found, there, before)
             }
             Err(StoreError::Missing { .. }) => {
                 let model = &mut self.sessions[session];
@@ -89,9 +91,10 @@ impl Run {
         }
     }
 
-    /// What `acquire` or `recover` gave is durable from now on.
+    /// What `acquire` or `recover` gave is there, and durable from now on where that is promised.
     fn found(
         &mut self,
+        client: usize,
         session: usize,
         from: usize,
         found: Recovered,
@@ -99,9 +102,10 @@ impl Run {
         before: Counts,
     ) -> Result<(), Wrong> {
         let Recovered { entries, torn } = found;
+        let promises = self.promises(client);
         let model = &mut self.sessions[session];
         let journal = model.find(&entries, from)?;
-        model.is(Some(journal));
+        model.is(Some(journal), promises);
         let Some(torn) = torn else { return Ok(()) };
         let path = torn.set_aside.ok_or("a torn tail was not set aside")?;
         let bytes = self
@@ -141,9 +145,11 @@ impl Run {
         let writer = self.clients[client].writers.get_mut(id);
         let answer = writer.expect("it is held").append(&entry);
         let (alive, went_wrong) = self.since(client, before);
+        let promises = self.promises(client);
         let model = &mut self.sessions[session];
+        model.promised &= promises;
         match answer {
-            Appended::Written if alive => model.is(Some(longer)),
+            Appended::Written if alive => model.is(Some(longer), promises),
             Appended::NotWritten(error) if alive => ensure!(went_wrong, "no fault: {error}"),
             Appended::Unknown(error) if alive => {
                 ensure!(went_wrong, "no fault: {error}");
@@ -187,7 +193,7 @@ impl Run {
         let recovered = writer.recover(Seq(from as u64));
         let (alive, went_wrong) = self.since(client, before);
         match recovered {
-            Ok(found) if alive => self.found(session, from, found, there, before)?,
+            Ok(found) if alive => self.found(client, session, from, found, there, before)?,
             Err(error) if alive => ensure!(went_wrong, "no fault: {error}"),
             _ => {}
         }
@@ -279,12 +285,12 @@ impl Run {
             Ok(Attempted::Done(())) if alive => {
                 ensure!(!elsewhere, "deleted under its holder");
                 ensure!(model.may_be_there(), "deleted though it was not there");
-                model.is(None);
+                model.is(None, true);
                 model.asides.clear();
             }
             Err(StoreError::Missing { .. }) if alive => {
                 ensure!(model.may_be_missing(), "it is missing");
-                model.is(None);
+                model.is(None, true);
                 model.asides.clear();
             }
             _ => {
