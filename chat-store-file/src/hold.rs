@@ -265,20 +265,20 @@ pub(crate) fn is_at(files: &dyn FileSystem, file: &dyn File, path: &Path) -> io:
 }
 
 /// Waits that grow, each a little random so that two waiters don't keep meeting.
-struct Backoff {
+pub(crate) struct Backoff {
     next: Duration,
 }
 
 impl Backoff {
     const CAP: Duration = Duration::from_millis(25);
 
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             next: Duration::from_millis(1),
         }
     }
 
-    fn next(&mut self) -> Duration {
+    pub(crate) fn next(&mut self) -> Duration {
         let wait = self.next.mul_f64(0.5 + fastrand::f64() / 2.0);
         self.next = (self.next * 2).min(Self::CAP);
         wait

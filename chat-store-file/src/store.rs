@@ -8,7 +8,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use chat_core::{
@@ -24,7 +23,7 @@ use crate::{
     blocking::blocking,
     create::{self, Created},
     delete,
-    hold::{self, Hold, Sessions},
+    hold::{self, Backoff, Hold, Sessions},
     index::Index,
     list,
     name::Paths,
@@ -225,6 +224,7 @@ impl Store for FileStore {
         let (session, paths, inner) = (session.clone(), self.paths(session), self.inner.clone());
         let entries: Arc<[Entry]> = entries.into();
         Box::pin(async move {
+            let mut backoff = Backoff::new();
             loop {
                 let (session, paths, inner) = (session.clone(), paths.clone(), inner.clone());
                 let entries = entries.clone();
@@ -234,7 +234,7 @@ impl Store for FileStore {
                 };
                 match blocking(attempt).await? {
                     Created::Done => return Ok(()),
-                    Created::Again => tokio::time::sleep(Duration::from_millis(1)).await,
+                    Created::Again => tokio::time::sleep(backoff.next()).await,
                 }
             }
         })
