@@ -3,7 +3,7 @@
 
 use std::{
     io::{self, Read as _, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use chat_core::StoreError;
@@ -155,8 +155,24 @@ impl<'a> Saving<'a> {
         let index = index(self.folder);
         // Always the same: one that a killed store left is written over. No other writes to it, under the lock.
         let new = index.with_extension("new");
-        let io = |error| StoreError::from_io("save", &index, error);
-        let file = files.create_plain(&new, Existing::Open)?;
+        let saved = self.write(scanned, rows, &index, &new);
+        if saved.is_err() {
+            // On a full disk what there is of it takes up what others need.
+            let _ = files.remove_if_there(&new);
+        }
+        saved
+    }
+
+    fn write(
+        &self,
+        scanned: Option<Stamp>,
+        rows: &Rows,
+        index: &Path,
+        new: &Path,
+    ) -> Result<Version, StoreError> {
+        let files = &self.folder.files;
+        let io = |error| StoreError::from_io("save", index, error);
+        let file = files.create_plain(new, Existing::Open)?;
         file.set_len(0).map_err(io)?;
         let head = Head {
             nonce: fastrand::u64(..),
@@ -172,7 +188,7 @@ impl<'a> Saving<'a> {
         if !hold::is_at(&**files, &*self.lock, &lock).map_err(io)? {
             return Err(io(io::ErrorKind::NotFound.into()));
         }
-        files.rename(&new, &index).map_err(io)?;
+        files.rename(new, index).map_err(io)?;
         Ok(Version {
             id: head.own,
             nonce: Some(head.nonce),

@@ -285,6 +285,56 @@ fn s6_a_create_that_fails_leaves_no_mark_unless_there_is_a_session() {
     assert!(paths.lock().exists());
 }
 
+/// What is being written is locked by its creator: another that clears up leaves it alone.
+#[test]
+fn s7_a_journal_that_is_being_created_is_not_cleaned_up() {
+    let scene = scene();
+    let paths = scene.paths("new");
+    let first = [entry(0, 10, EntryBody::SessionCreated { labels: None })];
+    let folder = Folder {
+        files: Arc::new(Disk),
+        path: scene.folder.path().to_owned(),
+    };
+    scene.lab.before(Asked::Link, "new.jsonl", move || {
+        create::clean_up(&folder).unwrap();
+    });
+    let created = create::create(&session("new"), &paths, Durability::Os, &first);
+    assert!(matches!(created, Ok(Created::Done)), "{created:?}");
+    assert!(scene.lab.is_used_up());
+}
+
+/// Where one of the two files is another by now, someone may be at it.
+#[test]
+fn s5_a_mark_stays_where_its_files_were_replaced_in_this_moment() {
+    for replaced in ["b.turn", "b.lock"] {
+        let scene = scene();
+        let path = scene.folder.path().join(replaced);
+        let (lab, (send, theirs)) = (scene.lab.clone(), std::sync::mpsc::channel());
+        scene.lab.before(Asked::Lock, "b.lock", move || {
+            fs::remove_file(&path).unwrap();
+            send.send(hold::try_lock(&lab, &path).unwrap().unwrap())
+                .unwrap();
+        });
+        scene.lister().ids(9);
+        let theirs = theirs.recv().unwrap();
+        let path = scene.folder.path().join(replaced);
+        assert!(hold::is_at(&scene.lab, &*theirs, &path).unwrap());
+        assert_eq!(scene.marked(), ["b"], "{replaced}");
+    }
+}
+
+/// On a full disk, say: what can't be saved is not kept either.
+#[test]
+fn s6_an_index_that_cant_be_saved_leaves_nothing_of_it() {
+    let scene = scene();
+    scene.lab.fail(Asked::Rename, "list/index");
+    scene.lister().ids(9);
+    let names = fs::read_dir(scene.folder.path().join("list")).unwrap();
+    let names: Vec<_> = names.map(|name| name.unwrap().file_name()).collect();
+    assert_eq!(names, ["lock"]);
+    assert_eq!(scene.marked(), ["a", "b", "c"]);
+}
+
 #[test]
 fn s6_only_one_store_at_a_time_saves_and_only_over_what_it_knows() {
     let scene = scene();
