@@ -168,9 +168,14 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// Removes what killed creators left in a folder, and nothing that a living one is writing.
+/// So many names of a folder are looked through for what was left there: a process that begins is not to take longer where there
+/// are more sessions.
+const LOOKED_THROUGH: usize = 4096;
+
+/// Removes what killed creators left in a folder, and nothing that a living one is writing. In a large folder what is not found
+/// waits for its session to be deleted.
 pub(crate) fn clean_up(folder: &Folder) -> io::Result<()> {
-    for name in folder.files.names(&folder.path)? {
+    for name in folder.files.names(&folder.path)?.take(LOOKED_THROUGH) {
         let name = name?;
         if name.to_str().is_some_and(name::is_temporary) {
             // What can't be removed is in nobody's way.

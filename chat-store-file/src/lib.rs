@@ -31,7 +31,7 @@
 //! | `NAME.lock` | locked by the holder of the session; empty. It stays, as a mark that the journal may have been written |
 //! | `NAME.turn` | the turnstile, locked by whoever is next; empty |
 //! | `NAME.torn-OFFSET-CRC` | what a crash left behind a journal's last whole line, set aside |
-//! | `NAME.tmp-…` | a journal that is being created, locked by its creator; never listed. What a killed one left is removed before a store creates its first session, and with its session |
+//! | `NAME.tmp-…` | a journal that is being created, locked by its creator; never listed. What a killed one left is removed before a store creates its first session (in a large folder, where it is found among some thousand names), and with its session |
 //! | `list/` | an index for lists, and its lock; safe to remove, and made anew by the next list |
 //!
 //! `NAME` is the session's id where that is made of `a-z 0-9 _ . -`, does not begin with a dot and is no device name of Windows;
@@ -82,6 +82,8 @@
 //! a thread. The two descriptors of a holder exist only while it holds. Locks are advisory: a program that does not ask for them
 //! can still write the files.
 //!
+//! **File systems.** A journal is created by a hard link: FAT and exFAT have none, and `create` fails there.
+//!
 //! **Network file systems.** Locks and syncs are what the file system makes of them. Over NFS and SMB, locks may hold on one
 //! machine only or be lost when the server restarts, and other machines may read old data. Keep the folder on a local disk, or
 //! use a store that is made for many hosts.
@@ -90,7 +92,8 @@
 //! A list opens the journals that were written since the last one, in whatever process that was, and looks at the files of those
 //! it shows; it opens no others. It finds them by the lock files, which cost a writer nothing, and keeps what it read in an index,
 //! about 200 bytes a session, in memory and in `list/`. The index is never the truth: where it is lost, damaged, copied, or from
-//! before the machine was started, each journal is looked at again, and read where that shows a difference. Lists remove the lock
+//! before the machine was started, each journal is looked at again, and read where that shows a difference. A disk that was pulled
+//! out and came back within one start of the machine may have lost what that start is taken to vouch for: remove `list/` then. Lists remove the lock
 //! files of sessions that were left alone, once there are hundreds. What is done to a journal by a program that does not lock it
 //! shows when its session is on the page, and may leave it at its old place in the order until then.
 
