@@ -2,7 +2,7 @@
 //! it asks who holds the journal: whoever calls does.
 
 use std::{
-    io::{self, Read as _},
+    io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -115,18 +115,15 @@ impl Journal {
 
     /// Puts a torn tail into a file of its own, durable there before it is cut off here.
     fn set_aside(&self, span: Span, seq: Seq) -> Result<TornTail, StoreError> {
+        // NULs are left out, and with them what a hole has: it may be as long as the disk.
         let mut crc = 0;
-        let mut tail = At::new(&*self.file, span.start).take(span.len());
-        let mut chunk = vec![0; 64 << 10];
-        loop {
-            match tail
-                .read(&mut chunk)
-                .map_err(|error| self.io("read", error))?
-            {
-                0 => break,
-                n => crc = crc32c::crc32c_append(crc, &chunk[..n]),
+        self.pieces(span, |_, piece| {
+            for piece in piece.split(|byte| *byte == 0) {
+                crc = crc32c::crc32c_append(crc, piece);
             }
-        }
+            Ok(())
+        })
+        .map_err(|error| self.io("read", error))?;
         let aside = self.paths.torn(span.start, crc);
         self.copy_aside(span, &aside)?;
         self.file
@@ -156,16 +153,44 @@ impl Journal {
         let files = &self.paths.folder.files;
         let file = files.create_plain(aside, Existing::Open)?;
         file.set_len(0).map_err(io)?;
-        io::copy(
-            &mut At::new(&*self.file, span.start).take(span.len()),
-            &mut At::new(&*file, 0),
-        )
+        let mut end = 0;
+        self.pieces(span, |offset, piece| {
+            end = offset + piece.len() as u64;
+            At::new(&*file, offset).write_all(piece)
+        })
         .map_err(io)?;
+        if end < span.len() {
+            file.set_len(span.len()).map_err(io)?;
+        }
         if self.durability == Durability::Full {
             file.sync_all().map_err(io)?;
             files.sync_folder(&self.paths.folder.path).map_err(io)?;
         }
         Ok(())
+    }
+
+    /// What there is in a span but NULs between and behind it, each piece with its place in the span.
+    fn pieces(
+        &self,
+        span: Span,
+        mut each: impl FnMut(u64, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut chunk = vec![0; 64 << 10];
+        let mut offset = span.start;
+        loop {
+            offset = offset.max(self.file.behind_hole(offset)?);
+            let mut rest = At::new(&*self.file, offset).take(span.end.saturating_sub(offset));
+            let read = match rest.read(&mut chunk) {
+                Ok(0) => return Ok(()),
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if let Some(last) = chunk[..read].iter().rposition(|byte| *byte != 0) {
+                each(offset - span.start, &chunk[..=last])?;
+            }
+            offset += read as u64;
+        }
     }
 
     /// Writes the entries from a place on again, in place and as they are. After a failed sync the page cache may show what the

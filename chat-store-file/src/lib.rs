@@ -64,7 +64,7 @@
 //!
 //! # Torn, damaged, and what can't be told apart
 //! **Torn** is what stands behind the last newline, a tail of NULs among it. `acquire` and `recover` copy it to a file of its own,
-//! make that durable, and cut it off; `read` stops before it. **Damaged** is anything else: a line that ends in a newline and
+//! make that durable, and cut it off (a long run of NULs is a hole there, and takes no room); `read` stops before it. **Damaged** is anything else: a line that ends in a newline and
 //! fails its checksum, a hole of NULs, a missing or repeated place, a first entry that is none (a journal is created whole, by
 //! a link to a finished file). The error names session, file, line and byte; nothing is skipped or repaired; `salvage` gives
 //! what is readable.

@@ -111,6 +111,12 @@ impl<F: Borrow<dyn File>> Lines<F> {
                     Some(_) | None => Line::TooLong(span),
                 });
             }
+            // A line that is too long is only looked through for its end, and there is none in a hole.
+            if span.len() > MAX_LINE as u64 && self.reader.buffer().is_empty() {
+                let at = self.reader.get_mut();
+                at.offset = at.file.borrow().behind_hole(at.offset)?.max(at.offset);
+                (span.end, self.offset) = (at.offset, at.offset);
+            }
             if at_end {
                 return Ok(if span.len() == 0 {
                     Line::End

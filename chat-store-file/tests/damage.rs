@@ -431,6 +431,46 @@ async fn s3_salvage_gives_what_is_readable_with_its_gaps_marked() {
     }
 }
 
+/// A tail of NULs takes no room, however long it says it is: neither does what is set aside of it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn s3_a_hole_as_long_as_a_disk_is_a_torn_tail_like_any_other() {
+    use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+
+    const LONG: u64 = 1 << 40;
+    for end in ["", "then a word"] {
+        let mut bench = Bench::new().await;
+        let sound = bench.sound.clone();
+        bench.put(&[&sound[..], b"half a line"].concat());
+        let file = fs::File::options().write(true).open(bench.path()).unwrap();
+        file.set_len(LONG).unwrap();
+        file.write_all_at(end.as_bytes(), LONG - end.len() as u64)
+            .unwrap();
+        let torn = read(&bench.store, &bench.session).await.torn.unwrap();
+        assert_eq!(torn.bytes, LONG - sound.len() as u64);
+        let page = bench.store.list(ListRequest::default()).await.unwrap();
+        assert!(page.sessions[0].error.is_none());
+        let acquired = bench.store.acquire(&bench.session, Seq::ZERO).await;
+        let torn = acquired.unwrap().torn.unwrap();
+        assert_eq!(fs::read(bench.path()).unwrap(), sound);
+        let aside = fs::File::open(torn.set_aside.unwrap()).unwrap();
+        let found = aside.metadata().unwrap();
+        assert_eq!(
+            (found.len(), torn.bytes),
+            (torn.bytes, LONG - sound.len() as u64)
+        );
+        assert!(found.blocks() < 1000, "{} blocks", found.blocks());
+        let mut text = [0; 11];
+        aside.read_exact_at(&mut text, 0).unwrap();
+        assert_eq!(&text, b"half a line");
+        let mut text = vec![0; end.len()];
+        aside
+            .read_exact_at(&mut text, found.len() - end.len() as u64)
+            .unwrap();
+        assert_eq!(text, end.as_bytes());
+    }
+}
+
 #[tokio::test]
 async fn s3_a_torn_tail_is_reported_only_where_nobody_holds_the_journal() {
     let mut bench = Bench::new().await;

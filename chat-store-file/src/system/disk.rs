@@ -70,6 +70,10 @@ impl File for fs::File {
         this::write_at(self, bytes, offset)
     }
 
+    fn behind_hole(&self, offset: u64) -> io::Result<u64> {
+        this::behind_hole(self, offset)
+    }
+
     fn set_len(&self, len: u64) -> io::Result<()> {
         Self::set_len(self, len)
     }

@@ -79,6 +79,12 @@ pub(crate) trait File: Send + Sync + fmt::Debug {
     /// Writes at an offset: as much as the system takes at once.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
+    /// Where the next byte is, from an offset on, that may be another than a NUL in a hole; the offset itself where the system
+    /// doesn't tell.
+    fn behind_hole(&self, offset: u64) -> io::Result<u64> {
+        Ok(offset)
+    }
+
     /// Cuts the file off, or lengthens it with NULs.
     fn set_len(&self, len: u64) -> io::Result<()>;
 

@@ -55,6 +55,11 @@ pub(super) fn changed(_metadata: &fs::Metadata) -> Option<SystemTime> {
     None
 }
 
+/// The standard library doesn't tell.
+pub(super) fn behind_hole(_file: &File, offset: u64) -> io::Result<u64> {
+    Ok(offset)
+}
+
 pub(super) fn create_folder(path: &Path) -> io::Result<()> {
     fs::create_dir(path)
 }

@@ -56,6 +56,23 @@ pub(super) fn changed(metadata: &Metadata) -> Option<SystemTime> {
         .checked_add(Duration::from_nanos(nanos.try_into().ok()?))
 }
 
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub(super) fn behind_hole(file: &File, offset: u64) -> io::Result<u64> {
+    // The cursor that this moves is nobody's: all else is done at an offset.
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(offset)) {
+        Ok(data) => Ok(data),
+        // None is left.
+        Err(Errno::NXIO) => Ok(file.metadata()?.len().max(offset)),
+        Err(Errno::INVAL | Errno::NOTSUP) => Ok(offset),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+pub(super) fn behind_hole(_file: &File, offset: u64) -> io::Result<u64> {
+    Ok(offset)
+}
+
 pub(super) fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
