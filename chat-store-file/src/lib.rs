@@ -82,6 +82,10 @@
 //! a thread. The two descriptors of a holder exist only while it holds. Locks are advisory: a program that does not ask for them
 //! can still write the files.
 //!
+//! **Windows.** A file is known by the time it was created. NTFS gives a name that is removed and made anew within 15 seconds its
+//! old time: where a delete or a list removed a lock file and another made it anew so quickly, one who waited may take the old one for
+//! the new.
+//!
 //! **File systems.** A journal is created by a hard link: FAT and exFAT have none, and `create` fails there.
 //!
 //! **Network file systems.** Locks and syncs are what the file system makes of them. Over NFS and SMB, locks may hold on one

@@ -25,8 +25,10 @@ use crate::{
 };
 
 mod belief;
+mod harm;
 mod lab;
 mod marks;
+mod saving;
 mod scripts;
 
 use lab::{Asked, Lab};
