@@ -77,3 +77,10 @@ pub(crate) async fn write(writer: &mut Box<dyn JournalWriter>, entry: Entry) {
     let answer = writer.append(entry).await;
     assert!(matches!(answer, Appended::Written), "{answer:?}");
 }
+
+/// A folder of its own, and where a database in it is to be.
+pub(crate) fn place() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.db");
+    (folder, path)
+}
