@@ -58,9 +58,32 @@
 //!
 //! The suite itself is held to stores that are wrong in one place each (`tests/mutants`): it finds every one, by the law that is
 //! about it.
+//!
+//! # What the suite can't see
+//! It knows no more of a store than its trait, and stays in one process. For the tests beside it there are, with the feature `process`:
+//!
+//! | module | what it is for |
+//! | --- | --- |
+//! | `process` | laws of several processes, made by one line as the suite's are: killed writers and holders, a full disk, many at once; other processes that play a part of one's own |
+//! | `limits` | a full disk, too many open files, a folder that may not be written (Unix) |
+//!
+//! and without it:
+//!
+//! | module | what it is for |
+//! | --- | --- |
+//! | [`entries`] | entries to write, reading a journal to its end |
+//! | [`files`] | what a store has on the disk, with which modes, and what it has open |
+//! | [`holds`] | holds that are locks on files: their fairness, and what becomes of the files |
 
+pub mod entries;
+pub mod files;
 mod gate;
 mod gated_store;
+pub mod holds;
+#[cfg(all(unix, feature = "process"))]
+pub mod limits;
+#[cfg(feature = "process")]
+pub mod process;
 mod responder;
 mod scripted_model;
 mod scripted_responder;

@@ -6,29 +6,16 @@ mod common;
 
 use std::{
     fs,
-    os::unix::{
-        fs::{PermissionsExt as _, symlink},
-        net::UnixListener,
-    },
-    path::{Path, PathBuf},
+    os::unix::{fs::symlink, net::UnixListener},
 };
 
-use chat_core::{Appended, ListRequest, Seq, SessionId, Store, StoreError};
+use chat_conformance::{
+    files::{mode, names},
+    holds::{check_lost, check_nothing_open},
+};
+use chat_core::{ListRequest, Seq, SessionId, Store, StoreError};
 use chat_store_file::FileStore;
-use common::{accepted, created, one_session, read, script, session, write};
-
-fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
-fn mode(path: &Path) -> u32 {
-    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
-}
+use common::{accepted, created, one_session, read, script, session};
 
 #[tokio::test]
 async fn s4_c33_files_and_folders_are_private_to_their_owner() {
@@ -340,48 +327,14 @@ async fn s7_s4_delete_is_kept_by_nothing_that_no_store_made() {
 
 #[tokio::test]
 async fn s5_a_store_keeps_no_file_open_between_turns() {
-    let (folder, store, id) = one_session().await;
-    let open = || {
-        let links = fs::read_dir("/proc/self/fd")
-            .into_iter()
-            .flatten()
-            .flatten();
-        links
-            .filter_map(|link| fs::read_link(link.path()).ok())
-            .filter(|path| path.starts_with(folder.path()))
-            .collect()
-    };
-    let none: Vec<PathBuf> = open();
-    assert_eq!(none, Vec::<PathBuf>::new());
-    let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
-    write(&mut acquired.writer, accepted(3, "u")).await;
-    if cfg!(target_os = "linux") {
-        assert_eq!(open().len(), 2, "journal and lock");
-    }
-    let answer = acquired.writer.append_last(accepted(4, "v")).await;
-    assert!(matches!(answer, Appended::Written), "{answer:?}");
-    assert_eq!(open(), none, "the last entry lets go");
-    let answer = acquired.writer.append(accepted(5, "w")).await;
-    assert!(
-        matches!(answer, Appended::NotWritten(StoreError::Misuse { .. })),
-        "{answer:?}"
-    );
+    let (folder, store, _) = one_session().await;
+    // Journal and lock.
+    check_nothing_open(&store, folder.path(), 2).await;
 }
 
 #[tokio::test]
 async fn s5_the_hold_of_a_replaced_lock_file_is_lost() {
-    let (folder, store, id) = one_session().await;
-    let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
-    fs::remove_file(folder.path().join("s.lock")).unwrap();
-    assert!(
-        matches!(
-            acquired.writer.append(accepted(3, "u")).await,
-            Appended::Fenced
-        ),
-        "another may hold it now"
-    );
-    assert!(matches!(
-        acquired.writer.recover(Seq::ZERO).await,
-        Err(StoreError::HoldLost { .. })
-    ));
+    let (folder, store, _) = one_session().await;
+    let lose = || fs::remove_file(folder.path().join("s.lock")).unwrap();
+    check_lost(&store, lose).await;
 }

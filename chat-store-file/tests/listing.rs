@@ -5,15 +5,12 @@
 
 mod common;
 
-use std::{
-    collections::BTreeMap,
-    env, fs,
-    io::{BufRead as _, BufReader, Write as _},
-    os::unix::fs::PermissionsExt as _,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{collections::BTreeMap, fs, io::Write as _, path::Path};
 
+use chat_conformance::{
+    files::mode,
+    process::{self, OtherProcess},
+};
 use chat_core::{
     Durability, Entry, EntryBody, ListRequest, Salvaged, Seq, SessionId, SessionSummary, Store,
     StoreError, Timestamp,
@@ -198,23 +195,19 @@ async fn s6_lists_remove_the_lock_files_of_sessions_left_alone() {
     }
 }
 
-const FOLDER: &str = "CHAT_STORE_FILE_LISTING_FOLDER";
-
-/// Played by another process: writes in sessions that are there and a new one, holds one of them, and is killed.
+/// Writes in sessions that are there and a new one, holds one of them, and is killed.
 #[tokio::test]
-async fn another_process() {
-    let Some(folder) = env::var_os(FOLDER) else {
-        return;
-    };
-    let store = open(Path::new(&folder));
+async fn the_other_process() {
+    let Some(part) = process::part() else { return };
+    let store = open(&part.place);
     create(&store, "new", 500).await;
     turn(&store, "s2", 600).await;
     let acquired = store.acquire(&session("s1"), Seq::ZERO).await.unwrap();
     let mut writer = acquired.writer;
     write(&mut writer, at(accepted(1, "held"), 700)).await;
     append(&store, "s1", b"{\"v\":1,\"seq\":2,");
-    println!("\nwritten");
-    std::io::stdin().read_line(&mut String::new()).unwrap();
+    process::say("written");
+    process::listen();
 }
 
 #[tokio::test]
@@ -225,16 +218,8 @@ async fn s6_c28_what_a_killed_process_wrote_is_listed_where_it_belongs() {
         create(&store, &format!("s{n}"), n).await;
     }
     list(&store, 2).await;
-    let mut other = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "another_process", "--nocapture"])
-        .env(FOLDER, folder.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(other.stdout.take().unwrap()).lines();
-    let mut lines = lines.map(|line| line.unwrap());
-    assert!(lines.any(|line| line == "written"));
+    let mut other = OtherProcess::start("write", folder.path());
+    other.says("written");
     let ids = async || {
         let lines = list(&store, 3).await;
         let ids = lines.iter().map(|line| line.id.to_string());
@@ -242,8 +227,7 @@ async fn s6_c28_what_a_killed_process_wrote_is_listed_where_it_belongs() {
     };
     let expected = "s1 s2 new s4 s3 s0";
     assert_eq!(ids().await, expected, "while it holds one of them");
-    other.kill().unwrap();
-    other.wait().unwrap();
+    other.kill();
     assert_eq!(ids().await, expected);
     assert_eq!(list(&store, 1).await, truth(&store).await);
     turn(&store, "s0", 800).await;
@@ -257,7 +241,6 @@ async fn s4_c33_the_index_is_private_to_its_owner() {
     create(&store, "a", 1).await;
     list(&store, 1).await;
     let home = folder.path().join("list");
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&home), 0o700);
     for name in ["index", "lock"] {
         assert_eq!(mode(&home.join(name)), 0o600, "{name}");

@@ -7,27 +7,15 @@ mod common;
 
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt as _, symlink},
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
+use chat_conformance::files::{mode, names};
 use chat_core::{Appended, Durability, ListRequest, Seq, Store, StoreError};
 use chat_store_sqlite::SqliteStore;
 use common::{accepted, place, read, script, session, write};
 use rusqlite::Connection;
-
-fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
-fn mode(path: &Path) -> u32 {
-    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
-}
 
 fn foreign(error: Option<StoreError>, path: &Path) {
     assert!(

@@ -5,8 +5,9 @@
 
 mod common;
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
+use chat_conformance::holds::{check_lost, check_nothing_open};
 use chat_core::{Appended, ListRequest, Seq, Store, StoreError};
 use chat_store_sqlite::SqliteStore;
 use common::{accepted, created, place, read, script, session, write};
@@ -127,28 +128,10 @@ async fn s5_the_hold_of_a_replaced_lock_file_is_lost() {
     let store = SqliteStore::open(&path).unwrap();
     let id = session("s");
     store.create(&id, script()).await.unwrap();
-    let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
-    fs::remove_file(folder.path().join("chat.db-holds/1.hold")).unwrap();
-    assert!(
-        matches!(
-            acquired.writer.append(accepted(3, "u")).await,
-            Appended::Fenced
-        ),
-        "another may hold it now"
-    );
-    assert!(matches!(
-        acquired.writer.recover(Seq::ZERO).await,
-        Err(StoreError::HoldLost { .. })
-    ));
-    drop(acquired);
+    let holds = folder.path().join("chat.db-holds");
+    check_lost(&store, || fs::remove_file(holds.join("1.hold")).unwrap()).await;
     // The folder itself.
-    let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
-    fs::remove_dir_all(folder.path().join("chat.db-holds")).unwrap();
-    assert!(matches!(
-        acquired.writer.append(accepted(3, "u")).await,
-        Appended::Fenced
-    ));
-    drop(acquired);
+    check_lost(&store, || fs::remove_dir_all(&holds).unwrap()).await;
     let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
     write(&mut acquired.writer, accepted(3, "u")).await;
 }
@@ -157,31 +140,9 @@ async fn s5_the_hold_of_a_replaced_lock_file_is_lost() {
 async fn s5_a_store_keeps_no_lock_open_between_turns() {
     let (folder, path) = place();
     let store = SqliteStore::open(&path).unwrap();
-    let id = session("s");
-    store.create(&id, script()).await.unwrap();
-    let open = || -> Vec<PathBuf> {
-        let holds = folder.path().join("chat.db-holds");
-        fs::read_dir("/proc/self/fd")
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|link| fs::read_link(link.path()).ok())
-            .filter(|path| path.starts_with(&holds))
-            .collect()
-    };
-    assert_eq!(open(), Vec::<PathBuf>::new());
-    let mut acquired = store.acquire(&id, Seq(3)).await.unwrap();
-    if cfg!(target_os = "linux") {
-        assert_eq!(open().len(), 1, "the hold");
-    }
-    let answer = acquired.writer.append_last(accepted(3, "v")).await;
-    assert!(matches!(answer, Appended::Written), "{answer:?}");
-    assert_eq!(open(), Vec::<PathBuf>::new(), "the last entry lets go");
-    let answer = acquired.writer.append(accepted(4, "w")).await;
-    assert!(
-        matches!(answer, Appended::NotWritten(StoreError::Misuse { .. })),
-        "{answer:?}"
-    );
+    store.create(&session("s"), script()).await.unwrap();
+    // The hold.
+    check_nothing_open(&store, &folder.path().join("chat.db-holds"), 1).await;
 }
 
 #[tokio::test]

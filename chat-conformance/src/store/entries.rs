@@ -2,35 +2,9 @@
 
 use std::future::Future;
 
-use chat_core::{
-    Appended, Entry, EntryBody, EntryId, JournalWriter, Metadata, ResponderInfo, Seq, SessionId,
-    Timestamp, TurnId,
-};
+use chat_core::{Entry, EntryBody, EntryId, Metadata, ResponderInfo, Seq, Timestamp, TurnId};
 
-/// Appends, and expects that it is written.
-pub(super) async fn write(writer: &mut Box<dyn JournalWriter>, entry: Entry) {
-    let place = entry.seq();
-    match writer.append(entry).await {
-        Appended::Written => {}
-        other @ (Appended::NotWritten(_) | Appended::Unknown(_) | Appended::Fenced) => {
-            panic!("entry {place} was not written: {other:?}")
-        }
-    }
-}
-
-/// Whether a future that must wait for something does: it is polled, and nothing that it waits for happens.
-pub(super) async fn waits<F: Future + Unpin>(future: &mut F) -> bool {
-    for _ in 0..8 {
-        if futures_util::future::poll_immediate(&mut *future)
-            .await
-            .is_some()
-        {
-            return false;
-        }
-        tokio::task::yield_now().await;
-    }
-    true
-}
+pub(super) use crate::entries::{session as session_id, waits, write};
 
 /// Polls a future so often and drops it; what it answered, where it did by then.
 pub(super) async fn dropped_after<F: Future + Unpin>(
@@ -45,10 +19,6 @@ pub(super) async fn dropped_after<F: Future + Unpin>(
         tokio::task::yield_now().await;
     }
     None
-}
-
-pub(super) fn session_id(id: &str) -> SessionId {
-    SessionId::parse(id).expect("the laws' ids are ids")
 }
 
 pub(super) fn turn_id(n: u64) -> TurnId {

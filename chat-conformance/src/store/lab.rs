@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Acquired, Capabilities, Durability, Entry, JournalPart, JournalWriter, ListRequest, Salvaged,
-    Seq, SessionId, SessionSummary, Store, StoreError, TornTail,
+    Acquired, Capabilities, Durability, Entry, JournalWriter, ListRequest, Salvaged, Seq,
+    SessionId, SessionSummary, Store,
 };
-use futures_util::{
-    StreamExt as _,
-    future::{BoxFuture, FutureExt as _},
-};
+use futures_util::future::{BoxFuture, FutureExt as _};
 
 use super::{NotClaimed, entries::created, entries::session_id, factory::StoreFactory, harm::Harm};
+use crate::entries::{Read, read_from};
 
 /// A law's own store.
 pub(super) struct Lab {
@@ -151,20 +149,7 @@ impl Lab {
 
     /// All that reading a journal gives.
     pub(super) async fn read(&self, session: &SessionId, from: Seq) -> Read {
-        let mut read = Read::default();
-        let mut parts = self.store.read(session, from);
-        while let Some(part) = parts.next().await {
-            assert!(
-                read.torn.is_none() && read.error.is_none(),
-                "a torn tail and an error each end the stream: {part:?} came behind {read:?}"
-            );
-            match part {
-                Ok(JournalPart::Entries(more)) => read.entries.extend(more),
-                Ok(JournalPart::Torn(torn)) => read.torn = Some(torn),
-                Err(error) => read.error = Some(error),
-            }
-        }
-        read
+        read_from(&self.store, session, from).await
     }
 
     /// The hold on a session, and nothing odd about it.
@@ -237,12 +222,4 @@ impl Lab {
         assert_eq!(list.len(), 1, "session {session} is listed once: {list:?}");
         list.remove(0)
     }
-}
-
-/// What reading a journal gave: its entries, then a torn tail or an error.
-#[derive(Debug, Default)]
-pub(super) struct Read {
-    pub(super) entries: Vec<Entry>,
-    pub(super) torn: Option<TornTail>,
-    pub(super) error: Option<StoreError>,
 }

@@ -83,6 +83,7 @@ macro_rules! __each_store_law {
             s5_a_hold_is_not_lost_while_it_is_held
             s5_one_session_does_not_wait_for_another
             s5_512_waiters_are_in_nobodys_way
+            s5_waiters_and_slow_readers_keep_no_thread_from_the_holder
             s5_a_reader_is_not_disturbed_by_a_writer
             s5_a_holder_of_another_process_is_waited_for
             s5_a_waiter_of_another_process_gives_up_its_place
@@ -115,6 +116,7 @@ macro_rules! __each_store_law {
             s7_a_taken_id_changes_nothing
             s7_what_is_no_journal_is_not_created
             s7_delete_is_refused_while_held_or_waited_for
+            s7_busy_is_who_still_wants_the_session_and_nobody_else
             s7_a_deleted_session_is_gone_and_can_be_made_anew
             s7_errors_name_the_session_and_say_what_to_do
             s7_a_reading_of_a_session_that_is_deleted_ends

@@ -62,6 +62,7 @@ pub(crate) enum Bug {
     IsHeldSeesItsOwnOnly,
     LosesHolds,
     RemembersWhatOthersChanged,
+    WaitsOnAThread,
     // Lists.
     ForgetsOneOfEachPage,
     ListsTheDeleted,
@@ -79,6 +80,7 @@ pub(crate) enum Bug {
     CreatesNothing,
     AcquireCreates,
     DeletesWhatIsHeld,
+    CountsWhoGaveUpAsBusy,
     DeleteLeavesTheEntries,
     DeleteTellsNobodyWhoWaits,
     ErrorsNameNoSession,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use chat_core::SessionId;
 use futures_util::FutureExt as _;
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, task::spawn_blocking};
 
 use crate::{bug::Bug, disk::Disk};
 
@@ -13,6 +13,8 @@ use crate::{bug::Bug, disk::Disk};
 pub(crate) struct Queue {
     holder: Option<u64>,
     waiting: VecDeque<(u64, oneshot::Sender<Hold>)>,
+    /// Mutants only: processes of which someone gave up.
+    gave_up: Vec<u64>,
 }
 
 impl Queue {
@@ -28,6 +30,7 @@ impl Queue {
     pub(crate) fn is_wanted_by(&self, process: u64) -> bool {
         let mut waiting = self.waiting.iter();
         self.is_held_by(process)
+            || self.gave_up.contains(&process)
             || waiting.any(|(who, sender)| *who == process && !sender.is_closed())
     }
 }
@@ -73,6 +76,10 @@ impl Hold {
             queue.waiting.push_back((process, sender));
             turn
         };
+        if bug == Some(Bug::WaitsOnAThread) {
+            let waiting = spawn_blocking(move || turn.blocking_recv().ok());
+            return waiting.await.ok().flatten();
+        }
         turn.map(Result::ok).await
     }
 
@@ -125,6 +132,9 @@ impl Drop for Hold {
                 // Whoever waited there has given up.
                 Err(mut refused) => {
                     refused.is_over = true;
+                    if self.bug == Some(Bug::CountsWhoGaveUpAsBusy) {
+                        queue.gave_up.push(process);
+                    }
                     if self.bug == Some(Bug::KeepsADroppedPlace) {
                         queue.holder = Some(process);
                         return;

@@ -66,6 +66,7 @@ const HANGING: &[Bug] = &[
     Bug::OneHoldForAll,
     Bug::ReadsWaitForTheHolder,
     Bug::DeleteTellsNobodyWhoWaits,
+    Bug::WaitsOnAThread,
 ];
 
 fn assert_caught(bug: Bug, law: &str) {
@@ -150,6 +151,7 @@ mutants! {
     IsHeldSeesItsOwnOnly is_caught_by s5_a_holder_of_another_process_is_waited_for
     LosesHolds is_caught_by s5_a_hold_is_not_lost_while_it_is_held
     RemembersWhatOthersChanged is_caught_by s5_holders_of_two_processes_take_turns
+    WaitsOnAThread is_caught_by s5_waiters_and_slow_readers_keep_no_thread_from_the_holder
 
     ForgetsOneOfEachPage is_caught_by s6_pages_show_every_session_once
     ListsTheDeleted is_caught_by s6_c28_what_can_be_held_is_listed_and_what_is_listed_can_be_held
@@ -167,6 +169,7 @@ mutants! {
     CreatesNothing is_caught_by s7_what_is_no_journal_is_not_created
     AcquireCreates is_caught_by s7_a_missing_session_is_named
     DeletesWhatIsHeld is_caught_by s7_delete_is_refused_while_held_or_waited_for
+    CountsWhoGaveUpAsBusy is_caught_by s7_busy_is_who_still_wants_the_session_and_nobody_else
     DeleteLeavesTheEntries is_caught_by s7_a_deleted_session_is_gone_and_can_be_made_anew
     DeleteTellsNobodyWhoWaits is_caught_by s7_who_waited_for_a_deleted_session_is_told
     ErrorsNameNoSession is_caught_by s7_errors_name_the_session_and_say_what_to_do

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chat_core::{Appended, Entry, EntryId, JournalWriter, Recovered, Seq, SessionId, StoreError};
 use futures_util::{FutureExt as _, future::BoxFuture};
-use tokio::task::yield_now;
+use tokio::task::{spawn_blocking, yield_now};
 
 use crate::{
     bug::Bug,
@@ -81,6 +81,10 @@ impl Writer {
             // The write is with the system, and lands when it lands.
             disk.append_late(&self.session, &std::mem::take(&mut line));
             yield_now().await;
+        }
+        if self.store.has(Bug::WaitsOnAThread) {
+            // As a real store: what is written is written on a thread, too.
+            let _ = spawn_blocking(|| ()).await;
         }
         disk.append(&self.session, &line);
         yield_now().await;

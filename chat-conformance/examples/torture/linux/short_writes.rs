@@ -1,13 +1,11 @@
 //! Writes that the system takes a part of, by a limit on the size of files: what was written of an entry is set aside or taken back, and
 //! the same writer goes on (S2, S7).
 
-use std::process::Command;
-
+use chat_conformance::limits::program_past_file_size;
 use chat_core::Durability;
 
 use super::{
     backend::Backend,
-    crew::Crew,
     lab::{Lab, Outcome, ensure},
     no_room,
     task::Part,
@@ -17,12 +15,7 @@ pub(crate) fn run(lab: &Lab, backend: Backend) -> Outcome {
     let folder = lab.empty_folder()?;
     let place = backend.place(folder.path());
     let task = no_room::task(lab, backend, Part::ShortWrites, &place, Durability::Full);
-    // A process is killed for writing past its limit, unless it inherits that it ignores the signal.
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
-        .arg(Crew::program()?);
-    let counts = no_room::run(lab, &task, command)?;
+    let counts = no_room::run(lab, &task, program_past_file_size())?;
     ensure(counts.cut + counts.refused > 0, || {
         "no write was cut short".to_owned()
     })?;

@@ -11,6 +11,7 @@ mod processes;
 mod recovery;
 mod sessions;
 mod torn;
+mod waiting;
 mod writing;
 
 pub(super) use damage::*;
@@ -24,4 +25,5 @@ pub(super) use processes::*;
 pub(super) use recovery::*;
 pub(super) use sessions::*;
 pub(super) use torn::*;
+pub(super) use waiting::*;
 pub(super) use writing::*;

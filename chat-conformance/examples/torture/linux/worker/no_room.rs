@@ -8,9 +8,9 @@ use std::{
     sync::Arc,
 };
 
+use chat_conformance::limits::limit_file_size;
 use chat_core::{Entry, ListRequest, Seq, SessionId, Store, StoreError};
 use fastrand::Rng;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{Ended, say, session, writing::Writing};
 use crate::linux::{
@@ -42,8 +42,10 @@ pub(super) async fn short_writes(task: &Task, store: Arc<dyn Store>) -> Ended {
         let length = entry.encode().len() as u64;
         // Now and then not a byte of it.
         let fits = maker.rng.u64(..length * 4 / 3).saturating_sub(length / 3);
-        limit(Some(there + fits));
-        let outcome = writing.append_without_room(entry, || limit(None)).await?;
+        limit_file_size(Some(there + fits));
+        let outcome = writing
+            .append_without_room(entry, || limit_file_size(None))
+            .await?;
         say(&Line::Said(outcome.to_owned()));
         // The same writer goes on at once.
         let next = maker.sized(writing.next(), 100);
@@ -145,15 +147,6 @@ async fn acquire(store: &dyn Store) -> Result<Writing, StoreError> {
     Writing::acquire(store, &session, None)
         .await?
         .ok_or_else(missing)
-}
-
-fn limit(bytes: Option<u64>) {
-    let limit = Rlimit {
-        current: bytes,
-        maximum: getrlimit(Resource::Fsize).maximum,
-    };
-    // Lowered, or raised to what it was: neither is refused.
-    let _ = setrlimit(Resource::Fsize, limit);
 }
 
 /// A file that takes all room but so much.
