@@ -44,6 +44,7 @@ mod entry;
 mod error;
 mod event;
 mod event_log;
+pub mod hold;
 mod id;
 mod journal;
 mod labels;

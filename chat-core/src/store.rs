@@ -34,7 +34,7 @@ pub trait Store: Send + Sync + 'static {
     ) -> BoxStream<'static, Result<JournalPart, StoreError>>;
 
     /// Waits for the hold on a session: the right to write its journal (law S5). First come, first served within a process;
-    /// across processes nobody starves. Dropping the future gives up the place.
+    /// across processes nobody starves ([`hold`](crate::hold) is of help there). Dropping the future gives up the place.
     ///
     /// It gives the journal's entries from a place on; from one behind the journal's end none, which is no error.
     ///

@@ -29,7 +29,7 @@
 //! | --- | --- |
 //! | `NAME.jsonl` | a journal: one entry a line, as JSON that a person can read |
 //! | `NAME.lock` | locked by the holder of the session; empty. It stays, as a mark that the journal may have been written |
-//! | `NAME.turn` | the turnstile, locked by whoever is next; empty |
+//! | `NAME.turn`, `NAME.turn-0` to `-2` | locked by those who wait for the session; empty |
 //! | `NAME.torn-OFFSET-CRC` | what a crash left behind a journal's last whole line, set aside |
 //! | `NAME.tmp-…` | a journal that is being created, locked by its creator; never listed. What a killed one left is removed before a store creates its first session (in a large folder, where it is found among some thousand names), and with its session |
 //! | `list/` | an index for lists, and its lock; safe to remove, and made anew by the next list |

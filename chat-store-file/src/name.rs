@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, path::PathBuf};
 
-use chat_core::{MAX_ID_BYTES, SessionId};
+use chat_core::{MAX_ID_BYTES, SessionId, hold::Lock};
 use data_encoding::BASE32_DNSSEC as BASE32;
 
 use crate::system::Folder;
@@ -35,12 +35,20 @@ impl Paths {
 
     /// Locked by whoever has the hold.
     pub(crate) fn lock(&self) -> PathBuf {
-        self.with(LOCK)
+        self.lock_of(Lock::Hold)
     }
 
-    /// Locked by whoever is next: the turnstile.
+    /// Shared by all who wait for the hold.
     pub(crate) fn turnstile(&self) -> PathBuf {
-        self.with(".turn")
+        self.lock_of(Lock::Turnstile)
+    }
+
+    /// Where one of the session's locks is.
+    pub(crate) fn lock_of(&self, lock: Lock) -> PathBuf {
+        match lock {
+            Lock::Hold => self.with(LOCK),
+            Lock::Turnstile | Lock::Room(_) => self.with(&format!(".{}", lock.name())),
+        }
     }
 
     /// A journal that is being created: nothing that a list shows.

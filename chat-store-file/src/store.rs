@@ -12,7 +12,7 @@ use std::{
 
 use chat_core::{
     Acquired, Capabilities, Durability, Entry, HoldRelease, JournalPart, ListRequest, Recovered,
-    Salvaged, Seq, SessionId, SessionPage, Store, StoreError,
+    Salvaged, Seq, SessionId, SessionPage, Store, StoreError, hold::Backoff,
 };
 use futures_util::{
     future::BoxFuture,
@@ -23,7 +23,7 @@ use crate::{
     blocking::blocking,
     create::{self, Created},
     delete,
-    hold::{self, Backoff, Hold, Sessions},
+    hold::{self, Hold, REMEMBERED, Sessions},
     index::Index,
     list,
     name::Paths,
@@ -130,7 +130,7 @@ impl FileStoreOptions {
             inner: Arc::new(Inner {
                 folder: Folder { files, path },
                 durability,
-                sessions: Sessions::default(),
+                sessions: Sessions::new(REMEMBERED),
                 index: Arc::default(),
                 is_prepared: AtomicBool::new(false),
             }),
@@ -234,7 +234,7 @@ impl Store for FileStore {
                 };
                 match blocking(attempt).await? {
                     Created::Done => return Ok(()),
-                    Created::Again => tokio::time::sleep(backoff.next()).await,
+                    Created::Again => tokio::time::sleep(backoff.next(fastrand::u32(..))).await,
                 }
             }
         })
@@ -248,7 +248,10 @@ impl Store for FileStore {
         let (session, paths, inner) = (session.clone(), self.paths(session), self.inner.clone());
         // What is known of the journal is asked when reading begins.
         stream::once(async move {
-            let known = inner.sessions.tail(&session);
+            let known = inner
+                .sessions
+                .remembered(&session, |past| past.tail.clone())
+                .flatten();
             reading::stream(reading::Request {
                 session,
                 paths,
@@ -267,7 +270,7 @@ impl Store for FileStore {
     ) -> BoxFuture<'static, Result<Acquired, StoreError>> {
         let (session, paths, inner) = (session.clone(), self.paths(session), self.inner.clone());
         Box::pin(async move {
-            let (front, interest) = inner.sessions.queue(&session).await;
+            let (front, interest) = inner.sessions.wait(&session).await;
             let durability = inner.durability;
             let open = {
                 let paths = paths.clone();
@@ -306,7 +309,7 @@ impl Store for FileStore {
     fn delete(&self, session: &SessionId) -> BoxFuture<'static, Result<(), StoreError>> {
         let (session, paths, inner) = (session.clone(), self.paths(session), self.inner.clone());
         Box::pin(async move {
-            let Some(front) = inner.sessions.queue_unwanted(&session).await else {
+            let Some(front) = inner.sessions.wait_unwanted(&session).await else {
                 return Err(StoreError::Busy { session });
             };
             let removed = async {

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, io, io::Read as _};
 
-use chat_core::{Entry, EntryId, Seq};
+use chat_core::{Entry, EntryId, Seq, hold::Remembered};
 
 use crate::{
     line::unseal,
@@ -23,6 +23,12 @@ pub(crate) struct Past {
     /// Whether an attempt to make more of it durable has failed: then nothing behind the tail is known to have reached the
     /// device, though the system may say so.
     pub(crate) is_doubted: bool,
+}
+
+impl Remembered for Past {
+    fn is_forgettable(&self) -> bool {
+        !self.is_doubted
+    }
 }
 
 /// The end of a journal that this store made durable or found so. While it is still there, nothing before it has to be read

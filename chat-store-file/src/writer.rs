@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use chat_core::{
     Appended, Durability, Entry, JournalWriter, Recovered, Seq, SessionId, StoreError,
+    hold::Interest,
 };
 use futures_util::future::BoxFuture;
 use tokio::{sync::Mutex, task::spawn_blocking};
 
 use crate::{
     blocking::{blocking, unfinished},
-    hold::{Front, Hold, Interest},
+    hold::{Front, Hold},
     journal::{Caught, Journal},
     name::Paths,
     tail::{Past, Tail},

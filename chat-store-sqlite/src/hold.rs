@@ -1,29 +1,39 @@
-//! The hold on a session (law S5): an OS lock on a file beside the database, behind a second one, the turnstile, that keeps
-//! processes from starving each other. No thread ever waits for a lock. The files are named by the session's row, which is
-//! never used again: the file of a deleted session can't be mistaken for another's.
+//! The hold on a session (law S5): an OS lock on a file beside the database, waited for as [`chat_core::hold`] says. No thread ever
+//! waits for a lock. The files are named by the session's row, which is never used again: the file of a deleted session can't be
+//! mistaken for another's.
 
 use std::{
     fs::{File, TryLockError},
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
+    sync::Arc,
 };
 
-use chat_core::StoreError;
+use chat_core::{
+    StoreError,
+    hold::{self, Lock, Locks, Mode, Waiter},
+};
 
 use crate::{
     blocking::blocking,
     database::Database,
-    patience::Backoff,
-    queue::Front,
     system::{self, Access, Existing, FileId},
 };
+
+/// The queues of one store, which remembers nothing of sessions.
+pub(crate) type Queues = hold::Queues<()>;
+
+/// How many sessions that nobody wants have a queue before it is taken away.
+pub(crate) const IDLE: usize = 64;
+
+type Front = hold::Front<()>;
 
 /// The hold. Dropping it lets go: the lock is the open file's, and goes with it, also when the process is killed.
 #[derive(Debug)]
 pub(crate) struct Hold {
     /// Dropped before the front: the lock is free before this store's next in line looks at it.
     lock: Locked,
-    files: Files,
+    files: Arc<Files>,
     _front: Front,
 }
 
@@ -31,13 +41,12 @@ pub(crate) struct Hold {
 #[derive(Debug, Clone)]
 struct Files {
     folder: PathBuf,
-    hold: PathBuf,
-    turnstile: PathBuf,
+    row: i64,
 }
 
 /// A locked file.
 #[derive(Debug)]
-struct Locked {
+pub(crate) struct Locked {
     _file: File,
     id: FileId,
 }
@@ -45,14 +54,15 @@ struct Locked {
 impl Hold {
     /// Whether the locked file is still the one at its path; where it is not, someone else may hold the session.
     pub(crate) fn is_ours(&self) -> bool {
-        system::path_id(&self.files.hold).is_ok_and(|found| found == Some(self.lock.id))
+        system::path_id(&self.files.path(Lock::Hold)).is_ok_and(|found| found == Some(self.lock.id))
     }
 
     /// Removes the lock files of a session that is gone. Who waits for them finds that out. One that can't be removed is in
     /// nobody's way.
     pub(crate) fn remove_files(&self) {
-        let _ = system::remove(&self.files.turnstile);
-        let _ = system::remove(&self.files.hold);
+        for lock in Lock::ALL {
+            let _ = system::remove(&self.files.path(lock));
+        }
     }
 }
 
@@ -62,23 +72,22 @@ pub(crate) async fn acquire(
     row: i64,
     front: Front,
 ) -> Result<Hold, StoreError> {
-    let mut waiting = Waiting {
-        files: Files::new(database, row),
-        front,
-        turnstile: None,
-    };
-    let mut backoff = Backoff::new();
+    let files = Arc::new(Files::new(database, row));
+    let mut waiting = (Waiter::new(), front);
     loop {
-        let had_turn = waiting.turnstile.is_some();
-        match blocking(move || waiting.attempt()).await? {
-            Attempt::Held(hold) => return Ok(hold),
-            Attempt::Again(again) => waiting = again,
+        let locks = files.clone();
+        // The front goes along: an attempt that is under way when this future is dropped ends before the next in line makes one.
+        let attempt = move || Ok((waiting.0.attempt(&*locks)?, waiting));
+        let (lock, (mut waiter, front)) = blocking(attempt).await?;
+        if let Some(lock) = lock {
+            return Ok(Hold {
+                lock,
+                files,
+                _front: front,
+            });
         }
-        if !had_turn && waiting.turnstile.is_some() {
-            // Only the holder is before us now.
-            backoff = Backoff::new();
-        }
-        tokio::time::sleep(backoff.next()).await;
+        tokio::time::sleep(waiter.pause(fastrand::u32(..))).await;
+        waiting = (waiter, front);
     }
 }
 
@@ -87,7 +96,7 @@ pub(crate) fn is_held(database: &Database, row: i64) -> Result<bool, StoreError>
     if !system::is_folder(&database.holds)? {
         return Ok(false);
     }
-    let path = Files::new(database, row).hold;
+    let path = Files::new(database, row).path(Lock::Hold);
     let Some(lock) = system::open(&path, Access::Read)? else {
         return Ok(false);
     };
@@ -101,20 +110,22 @@ pub(crate) fn is_held(database: &Database, row: i64) -> Result<bool, StoreError>
 
 impl Files {
     fn new(database: &Database, row: i64) -> Self {
-        let folder = database.holds.clone();
-        let (hold, turnstile) = (
-            folder.join(format!("{row}.hold")),
-            folder.join(format!("{row}.turn")),
-        );
         Self {
-            folder,
-            hold,
-            turnstile,
+            folder: database.holds.clone(),
+            row,
         }
     }
 
-    /// Locks a file, created where it is not there; `None` where another has it.
-    fn try_lock(&self, path: &Path) -> Result<Option<Locked>, StoreError> {
+    fn path(&self, lock: Lock) -> PathBuf {
+        self.folder.join(format!("{}.{}", self.row, lock.name()))
+    }
+}
+
+impl Locks for Files {
+    type Guard = Locked;
+
+    fn try_lock(&self, lock: Lock, mode: Mode) -> Result<Option<Locked>, StoreError> {
+        let path = &self.path(lock);
         let io = |action| move |error| StoreError::from_io(action, path, error);
         // Nor is a link on the way to it followed.
         system::is_folder(&self.folder)?;
@@ -127,7 +138,11 @@ impl Files {
                 }
                 created => created?,
             };
-            match file.try_lock() {
+            let locked = match mode {
+                Mode::Alone => file.try_lock(),
+                Mode::Shared => file.try_lock_shared(),
+            };
+            match locked {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(io("lock")(error)),
@@ -138,38 +153,5 @@ impl Files {
             }
         }
         Ok(None)
-    }
-}
-
-/// One waiter, between two attempts.
-struct Waiting {
-    files: Files,
-    front: Front,
-    /// Locked once this waiter is the next one of all processes.
-    turnstile: Option<Locked>,
-}
-
-enum Attempt {
-    Held(Hold),
-    Again(Waiting),
-}
-
-impl Waiting {
-    fn attempt(mut self) -> Result<Attempt, StoreError> {
-        if self.turnstile.is_none() {
-            self.turnstile = self.files.try_lock(&self.files.turnstile)?;
-        }
-        if self.turnstile.is_none() {
-            return Ok(Attempt::Again(self));
-        }
-        let Some(lock) = self.files.try_lock(&self.files.hold)? else {
-            return Ok(Attempt::Again(self));
-        };
-        // The turnstile is free again when this returns.
-        Ok(Attempt::Held(Hold {
-            lock,
-            files: self.files,
-            _front: self.front,
-        }))
     }
 }

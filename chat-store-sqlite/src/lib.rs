@@ -27,7 +27,7 @@
 //! | `chat.db-wal` | SQLite's log of what is written and not yet in `chat.db`; part of the database while it is there |
 //! | `chat.db-shm` | SQLite's index of the log, shared by all processes; made anew where it is missing |
 //! | `chat.db-holds/ROW.hold` | locked by the holder of the session of that row; empty |
-//! | `chat.db-holds/ROW.turn` | the turnstile, locked by whoever is next; empty |
+//! | `chat.db-holds/ROW.turn`, `ROW.turn-0` to `-2` | locked by those who wait for the session; empty |
 //! | `chat.db-probe-*` | gone at once: made to ask the system why SQLite failed. One that a killed process left is safe to remove |
 //! | `chat.db-holds/set-up` | locked by whoever makes the database; empty |
 //! | `chat.db-holds/new` | a database that is being made, or whose maker was killed; safe to remove |
@@ -112,7 +112,6 @@ mod journal;
 mod list;
 mod mount;
 mod patience;
-mod queue;
 mod reading;
 mod row;
 mod salvage;

@@ -3,34 +3,14 @@
 
 use std::time::{Duration, Instant};
 
+use chat_core::hold::Backoff;
+
 /// How long a database may stay locked before something else than this store is at fault: ours hold no lock for longer than a
 /// write takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often SQLite asks again by itself, where it asks at all, before it says that the database is busy.
 const ASKS: i32 = 8;
-
-/// Waits that grow, each a little random so that two who wait don't keep meeting.
-#[derive(Debug)]
-pub(crate) struct Backoff {
-    next: Duration,
-}
-
-impl Backoff {
-    const CAP: Duration = Duration::from_millis(25);
-
-    pub(crate) fn new() -> Self {
-        Self {
-            next: Duration::from_millis(1),
-        }
-    }
-
-    pub(crate) fn next(&mut self) -> Duration {
-        let wait = self.next.mul_f64(0.5 + fastrand::f64() / 2.0);
-        self.next = (self.next * 2).min(Self::CAP);
-        wait
-    }
-}
 
 /// How much longer to wait for a lock.
 #[derive(Debug)]
@@ -56,7 +36,7 @@ impl Patience {
         if Instant::now() >= self.until {
             return false;
         }
-        std::thread::sleep(self.backoff.next());
+        std::thread::sleep(self.backoff.next(fastrand::u32(..)));
         true
     }
 }

@@ -15,10 +15,9 @@ use crate::{
     change::{Change, Held},
     commit::Committer,
     database::Database,
-    hold::{self, Hold},
+    hold::{self, Hold, IDLE, Queues},
     journal::Journal,
     list,
-    queue::Queues,
     reading::{self, Reading},
     salvage, setup,
     writer::SqliteWriter,
@@ -102,7 +101,7 @@ impl SqliteStoreOptions {
             inner: Arc::new(Inner {
                 database,
                 committer,
-                queues: Queues::default(),
+                queues: Queues::new(IDLE),
             }),
         })
     }

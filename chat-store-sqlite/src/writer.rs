@@ -3,14 +3,15 @@
 
 use std::sync::Arc;
 
-use chat_core::{Appended, Entry, JournalWriter, Recovered, Seq, SessionId, StoreError};
+use chat_core::{
+    Appended, Entry, JournalWriter, Recovered, Seq, SessionId, StoreError, hold::Interest,
+};
 use futures_util::future::BoxFuture;
 use tokio::sync::Mutex;
 
 use crate::{
     blocking::blocking,
     change::{Change, Held, NewEntry},
-    queue::Interest,
     reading::Reading,
     store::Inner,
 };

@@ -3,7 +3,7 @@
 
 use std::{fs::TryLockError, path::Path};
 
-use chat_core::StoreError;
+use chat_core::{StoreError, hold::Lock};
 
 use super::row::Row;
 use crate::{
@@ -42,9 +42,15 @@ pub(crate) fn clear(paths: &Paths, row: &Row) -> Result<bool, StoreError> {
     }
     // The turnstile goes last, and nothing is done behind it: until then nobody comes near a new lock. Killed in between, it is
     // what the next holder finds.
-    for path in [&lock, &turnstile] {
-        let removed = files.remove_if_there(path);
-        removed.map_err(|error| StoreError::from_io("remove", path, error))?;
+    let rooms = Lock::ALL
+        .into_iter()
+        .filter(|lock| matches!(lock, Lock::Room(_)));
+    for path in rooms
+        .map(|room| paths.lock_of(room))
+        .chain([lock, turnstile])
+    {
+        let removed = files.remove_if_there(&path);
+        removed.map_err(|error| StoreError::from_io("remove", &path, error))?;
     }
     Ok(true)
 }

@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use chat_core::{
     Appended, Durability, Entry, JournalPart, ListRequest, Recovered, Salvaged, Seq, SessionId,
-    SessionSummary, StoreError,
+    SessionSummary, StoreError, hold::Interest,
 };
 
 use super::{process::Process, world::World};
 use crate::{
     create::{self, Created},
     delete,
-    hold::{Attempt, Front, Hold, Interest, Sessions, Waiting},
+    hold::{Attempt, Front, Hold, REMEMBERED, Sessions, Waiting},
     index::{Bounds, Index},
     list,
     name::Paths,
@@ -69,7 +69,7 @@ impl Client {
             },
             process,
             durability,
-            sessions: Sessions::default(),
+            sessions: Sessions::new(REMEMBERED),
             // Whatever it does for thousands of sessions it is to do for two.
             index,
             writers: BTreeMap::new(),
@@ -124,7 +124,7 @@ impl Client {
         session: &SessionId,
         then: impl FnOnce(Option<Hold>, Front) -> Result<T, StoreError>,
     ) -> Result<Attempted<(T, Interest)>, StoreError> {
-        let (front, interest) = self.sessions.front(session).expect("not held here");
+        let (front, interest) = self.sessions.try_front(session).expect("not held here");
         match Waiting::new(self.paths(session), front, then).attempt()? {
             Attempt::Done(done) => Ok(Attempted::Done((done, interest))),
             Attempt::Again(_) => Ok(Attempted::HeldElsewhere),
@@ -136,7 +136,10 @@ impl Client {
             session: session.clone(),
             paths: self.paths(session),
             from,
-            known: self.sessions.tail(session),
+            known: self
+                .sessions
+                .remembered(session, |past| past.tail.clone())
+                .flatten(),
         });
         let mut read = Read::default();
         loop {

@@ -50,7 +50,10 @@ impl Scene {
         let names = fs::read_dir(self.folder.path()).unwrap();
         let names = names.map(|name| name.unwrap().path());
         names
-            .filter(|path| path.extension().is_some_and(|ending| ending == "turn"))
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|ending| ending.to_string_lossy().starts_with("turn"))
+            })
             .count()
     }
 }
@@ -65,6 +68,9 @@ fn s6_marks_of_sessions_that_nobody_holds_are_taken_away() {
     assert_eq!(scene.turnstiles(), 1);
     scene.writer.write("b", &mut held, 10, "still held");
     assert_eq!(lister.ids(1), ["b"]);
+    // Whoever waits makes the rest of the lock files.
+    assert!(attempt(&scene.paths("b")).is_none());
+    assert!(scene.turnstiles() > 1);
     drop(held);
     lister.ids(1);
     assert_eq!((scene.marked(), scene.turnstiles()), (vec![], 0));
@@ -180,7 +186,7 @@ fn s5_nobody_loses_the_hold_to_two_who_take_the_mark_away() {
 
 /// The hold, where it is to be had at once.
 fn attempt(paths: &Paths) -> Option<Hold> {
-    let (front, _interest) = hold::Sessions::default().front(&session("b")).unwrap();
+    let (front, _interest) = hold::Sessions::new(0).try_front(&session("b")).unwrap();
     match Waiting::new(paths.clone(), front, |hold, _| Ok(hold)).attempt() {
         Ok(Attempt::Done(hold)) => Some(hold.expect("the session is there")),
         Ok(Attempt::Again(_)) => None,
