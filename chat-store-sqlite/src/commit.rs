@@ -14,7 +14,9 @@ use chat_core::{Appended, StoreError};
 use tokio::sync::oneshot;
 
 use crate::{change::Change, database::Database};
+use arrivals::Arrivals;
 
+mod arrivals;
 mod sure;
 mod thread;
 
@@ -51,10 +53,10 @@ impl Committer {
     pub(crate) fn start(database: Arc<Database>) -> io::Result<Self> {
         let (orders, received) = mpsc::channel();
         let shared = Arc::new(Shared::default());
-        let thread = thread::Thread::new(database, shared.clone());
+        let thread = thread::Thread::new(database, shared.clone(), Arrivals::new(received));
         let thread = std::thread::Builder::new()
             .name("chat-store-sqlite".into())
-            .spawn(move || thread.run(&received))?;
+            .spawn(move || thread.run())?;
         Ok(Self {
             orders: Some(orders),
             thread: Some(thread),

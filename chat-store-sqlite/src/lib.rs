@@ -52,9 +52,10 @@
 //! - [`Durability::Os`](chat_core::Durability::Os): `synchronous=NORMAL`. A commit is written, not synced. It survives a crash of the
 //!   process; after one of the machine the last entries may be missing, never torn.
 //!
-//! **Group commit.** One thread writes. Whatever waits when it is free goes into one transaction, each request in a savepoint of its
-//! own, and one sync makes all of it durable; so many sessions at once cost little more than one. A request that breaks a rule,
-//! or finds the disk full, takes nobody along. The thread ends with the last clone of the store.
+//! **Group commit.** One thread writes. Whatever waits when it is free, or comes while it makes a transaction, goes into that one, each
+//! request in a savepoint of its own, and one sync makes all of it durable; so many sessions at once cost little more than one. Those
+//! who were answered a moment ago are waited for, for a quarter of what a commit takes; one session alone never is. A request that
+//! breaks a rule, or finds the disk full, takes nobody along. The thread ends with the last clone of the store.
 //!
 //! A commit that failed is `Unknown` for all in it. A sync that failed is never simply tried again: the system may have dropped what
 //! it could not write, and a second sync then has nothing to do. Before anything else is written or confirmed, a new connection

@@ -24,15 +24,26 @@ pub(super) struct Faults {
     commits: AtomicU32,
     checkpoints: AtomicU32,
     next: Mutex<VecDeque<Fault>>,
+    stop_at_begin: Mutex<Option<Stop>>,
     failing_checkpoints: AtomicU32,
     /// 0 for no limit.
     most_pages: AtomicU32,
 }
 
+/// Says that it is there, waits until it may go on.
+#[derive(Debug)]
+struct Stop(mpsc::Sender<()>, mpsc::Receiver<()>);
+
+impl Stop {
+    fn wait(self) {
+        self.0.send(()).unwrap();
+        self.1.recv().unwrap();
+    }
+}
+
 #[derive(Debug)]
 enum Fault {
-    /// Says that it is there, waits until it may go on.
-    Stop(mpsc::Sender<()>, mpsc::Receiver<()>),
+    Stop(Stop),
     /// The sync of the log fails.
     NotCommitted,
     /// The same, and the entries can be read all the same.
@@ -50,6 +61,9 @@ impl Faults {
         connection
             .query_row(&format!("PRAGMA max_page_count = {most}"), [], |_| Ok(()))
             .unwrap();
+        if let Some(stop) = self.stop_at_begin.lock().unwrap().take() {
+            stop.wait();
+        }
     }
 
     pub(super) fn on_commit(&self, connection: &Connection) -> Result<(), Failure> {
@@ -57,9 +71,8 @@ impl Faults {
         let fault = self.lock().pop_front();
         match fault {
             None => Ok(()),
-            Some(Fault::Stop(here, go_on)) => {
-                here.send(()).unwrap();
-                go_on.recv().unwrap();
+            Some(Fault::Stop(stop)) => {
+                stop.wait();
                 Ok(())
             }
             Some(Fault::NotCommitted) => Err(failed(ffi::SQLITE_IOERR_FSYNC)),
@@ -140,15 +153,25 @@ impl Lab {
 
     /// One append each, all in one group: the thread is stopped in a commit of its own while they are sent.
     async fn in_one_group(&mut self, entries: Vec<Entry>) -> Vec<Appended> {
-        let (here, at_commit) = mpsc::channel();
+        self.while_stopped(entries, |faults, stop| {
+            faults.lock().push_front(Fault::Stop(stop));
+        })
+        .await
+    }
+
+    /// One append each, sent while the thread is stopped in a transaction that creates a session.
+    async fn while_stopped(
+        &mut self,
+        entries: Vec<Entry>,
+        plan: impl FnOnce(&Faults, Stop),
+    ) -> Vec<Appended> {
+        let (here, stopped_there) = mpsc::channel();
         let (go_on, may_go_on) = mpsc::channel();
-        self.faults()
-            .lock()
-            .push_front(Fault::Stop(here, may_go_on));
+        plan(self.faults(), Stop(here, may_go_on));
         let store = self.store.clone();
         let stopped = session("stopped");
         let mut create = store.create(&stopped, vec![created()]);
-        while at_commit.try_recv().is_err() {
+        while stopped_there.try_recv().is_err() {
             assert!(poll_immediate(&mut create).await.is_none(), "not stopped");
             tokio::task::yield_now().await;
         }
@@ -201,6 +224,32 @@ async fn s1_all_that_waits_shares_one_commit() {
     for n in 0..32 {
         assert_eq!(lab.entries(n).await, [created(), accepted(1, "t")]);
     }
+}
+
+#[tokio::test]
+async fn s1_what_comes_while_a_transaction_is_made_shares_its_commit() {
+    let mut lab = Lab::new(3).await;
+    let before = lab.commits();
+    let answers = lab
+        .while_stopped(
+            vec![accepted(1, "a"), accepted(7, "b"), accepted(1, "c")],
+            |faults, stop| *faults.stop_at_begin.lock().unwrap() = Some(stop),
+        )
+        .await;
+    assert!(
+        matches!(
+            &answers[..],
+            [
+                Appended::Written,
+                Appended::NotWritten(StoreError::Misuse { .. }),
+                Appended::Written
+            ]
+        ),
+        "{answers:?}"
+    );
+    assert_eq!(lab.commits() - before, 1, "with the session's creation");
+    assert_eq!(lab.entries(1).await, [created()]);
+    assert_eq!(lab.entries(2).await, [created(), accepted(1, "c")]);
 }
 
 #[tokio::test]

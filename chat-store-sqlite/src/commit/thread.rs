@@ -1,15 +1,16 @@
-//! The one thread that writes, and group commit: all that waits goes into one transaction, each request into a savepoint of its
-//! own, and one sync makes all of it durable.
+//! The one thread that writes, and group commit: all that waits goes into one transaction, and what comes while that is made, each
+//! request into a savepoint of its own, and one sync makes all of it durable.
 
 use std::{
     io,
-    sync::{Arc, atomic::Ordering, mpsc},
+    sync::{Arc, atomic::Ordering},
+    time::Instant,
 };
 
 use chat_core::{Appended, StoreError};
 use rusqlite::{Connection, config::DbConfig};
 
-use super::{Order, Shared, Write};
+use super::{Order, Shared, Write, arrivals::Arrivals};
 use crate::{
     change::{Change, Refused},
     database::{Database, check_format, patiently},
@@ -18,13 +19,11 @@ use crate::{
     system::{self, FileId},
 };
 
-/// How many requests share a transaction at most: so many entries are a small part of what a sync costs.
-const MOST: usize = 256;
-
 /// The thread's own side.
 pub(super) struct Thread {
     pub(super) database: Arc<Database>,
     pub(super) shared: Arc<Shared>,
+    arrivals: Arrivals,
     pub(super) open: Option<Open>,
     /// One that failed, kept until there is another: with the last connection goes the memory that readers share, and where the
     /// disk is full it could not be made again.
@@ -50,23 +49,18 @@ enum Round {
 }
 
 impl Thread {
-    pub(super) fn new(database: Arc<Database>, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(database: Arc<Database>, shared: Arc<Shared>, arrivals: Arrivals) -> Self {
         Self {
             database,
             shared,
+            arrivals,
             open: None,
             failed: None,
         }
     }
 
-    pub(super) fn run(mut self, orders: &mpsc::Receiver<Order>) {
-        while let Ok(first) = orders.recv() {
-            let mut group = vec![first];
-            while group.len() < MOST
-                && let Ok(order) = orders.try_recv()
-            {
-                group.push(order);
-            }
+    pub(super) fn run(mut self) {
+        while let Some(group) = self.arrivals.next() {
             self.serve(group);
         }
         self.close();
@@ -103,7 +97,7 @@ impl Thread {
     /// Writes what waits, in as few transactions as will do: one, unless a request breaks it for the others.
     fn write(&mut self, mut writes: Vec<Write>) {
         while !writes.is_empty() {
-            match self.round(&writes) {
+            match self.round(&mut writes) {
                 Round::Committed(answers) => {
                     for (write, answer) in writes.drain(..).zip(answers) {
                         if let Appended::Written = answer {
@@ -150,7 +144,7 @@ impl Thread {
         }
     }
 
-    fn round(&mut self, writes: &[Write]) -> Round {
+    fn round(&mut self, writes: &mut Vec<Write>) -> Round {
         let open = match self.open.take() {
             Some(open) => Ok(open),
             None => self
@@ -169,18 +163,25 @@ impl Thread {
         }
     }
 
-    fn transact(&self, open: &Open, writes: &[Write]) -> Round {
+    fn transact(&mut self, open: &Open, writes: &mut Vec<Write>) -> Round {
         let connection = &open.connection;
         #[cfg(test)]
         self.shared.faults.on_begin(connection);
         if let Err(failure) = self.begin(connection) {
             return Round::NotBegun(failure);
         }
+        let mut patience = self.arrivals.patience();
         let mut answers = Vec::with_capacity(writes.len());
-        for (index, write) in writes.iter().enumerate() {
-            match self.apply(connection, &write.change) {
-                Ok(answer) => answers.push(answer),
-                Err(failure) => return Round::Broken(index, failure),
+        loop {
+            while let Some(write) = writes.get(answers.len()) {
+                match self.apply(connection, &write.change) {
+                    Ok(answer) => answers.push(answer),
+                    Err(failure) => return Round::Broken(answers.len(), failure),
+                }
+                self.arrivals.join(writes);
+            }
+            if !self.arrivals.wait(&mut patience, writes) {
+                break;
             }
         }
         // As late as can be: SQLite would go on with files that are at no path any more.
@@ -197,8 +198,12 @@ impl Thread {
                 ),
             )));
         }
+        let began = Instant::now();
         match self.commit(connection) {
-            Ok(()) => Round::Committed(answers),
+            Ok(()) => {
+                self.arrivals.committed(answers.len(), began.elapsed());
+                Round::Committed(answers)
+            }
             Err(failure) => Round::Unknown(failure),
         }
     }
