@@ -1,6 +1,7 @@
 //! What a SQLite store costs, as ratios within one run where that can be: the machines this runs on are noisy.
 //!
-//! Both sides of a ratio take turns, round after round; the median of each side is compared, and the spread is shown.
+//! Both sides of a ratio take turns, round after round; the median of each side is compared, and the spread is shown. Named after
+//! `--`, only those are measured: `appends`, `list`, `opening`.
 
 #![allow(
     missing_docs,
@@ -28,10 +29,21 @@ fn main() {
         .enable_all()
         .build()
         .expect("a runtime starts");
+    let named: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    let wanted = |name: &str| named.is_empty() || named.iter().any(|named| named == name);
     runtime.block_on(async {
-        many_sessions_at_once().await;
-        first_page_of_a_long_list().await;
-        opening_a_long_session().await;
+        if wanted("appends") {
+            many_sessions_at_once().await;
+        }
+        if wanted("list") {
+            first_page_of_a_long_list().await;
+        }
+        if wanted("opening") {
+            opening_a_long_session().await;
+        }
     });
 }
 
