@@ -325,16 +325,9 @@ impl Journal {
 
     /// Whether the journal is still the file at its path and ends where its holder left it.
     fn check_unchanged(&self, tail: &Tail) -> Result<(), StoreError> {
-        let files = &self.paths.folder.files;
-        let there = files
-            .id_at(&self.path)
-            .map_err(|error| self.io("look at", error))?;
-        let length = self
-            .file
-            .metadata()
-            .map_err(|error| self.io("look at", error))?
-            .len;
-        if there == Some(tail.file) && length == tail.last.end {
+        let there = self.paths.folder.files.look(&self.path);
+        let there = there.map_err(|error| self.io("look at", error))?;
+        if there.is_some_and(|there| there.id == tail.file && there.len == tail.last.end) {
             Ok(())
         } else {
             Err(self.lost())

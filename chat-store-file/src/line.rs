@@ -18,7 +18,10 @@ pub(crate) fn seal(entry: &Entry) -> Vec<u8> {
     let text = one_line(&text);
     let crc = crc32c::crc32c(text.as_bytes());
     let open = text.strip_suffix('}').expect("an entry is a JSON object");
-    format!("{open}{BEFORE}{crc:08x}{AFTER}\n").into_bytes()
+    // Joined, since `format!` would move a long text several times as it grows.
+    [open, BEFORE, &format!("{crc:08x}"), AFTER, "\n"]
+        .concat()
+        .into_bytes()
 }
 
 /// In JSON a raw line break can only stand between tokens, where a space means the same.
