@@ -1,8 +1,9 @@
 //! What an append costs beside the bytes' own way to the disk: entries through the store, against a raw write, and a sync where
-//! the store makes one, of lines as long in a file beside it.
+//! the store makes one, of lines as long in a file beside it. The same write and sync on tokio's pool of blocking threads, with
+//! nothing else done there, shows how much of that is the way to another thread and back, which no async append goes without.
 //!
-//! Both sides take turns in short blocks, so that whatever else the machine and its disk do hits both alike. Medians are compared;
-//! where others keep the processors busy, waiting for one of them is most of a median, so the quietest tenth is, too.
+//! All take turns in short blocks, so that whatever else the machine and its disk do hits them alike. Medians are compared; where
+//! others keep the processors busy, waiting for one of them is most of a median, so the quietest tenth is, too.
 
 #![allow(
     missing_docs,
@@ -15,39 +16,44 @@ mod common;
 use std::{
     fs::{self, File},
     io::Write as _,
-    path::Path,
-    time::Instant,
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use chat_core::{Appended, Durability, Entry, EntryBody, JournalWriter, Seq, Store as _};
 use chat_store_file::FileStore;
 use common::{Rounds, timed};
+use tokio::task::spawn_blocking;
 
-/// Appends of one block: few, so that both sides meet the same moods of the disk.
+/// Appends of one block: few, so that all sides meet the same moods of the disk.
 const BLOCK: u64 = 10;
 
 fn main() {
     if !common::is_asked_for() {
         return;
     }
-    println!("an append, against a raw write of a line as long (us)");
+    println!("an append, against a raw write of a line as long: here, and on tokio's pool (us)");
     println!(
-        "  {:<12} {:>8} {:>8} {:>8} {:>10} {:>10}  aim",
-        "durability", "entry", "store", "raw", "raw/store", "quietest"
+        "  {:<10} {:>7} {:>8} {:>8} {:>8}  {:>9} {:>8}  {:>10} {:>8}  aim of raw/store",
+        "durability",
+        "entry",
+        "store",
+        "pool",
+        "raw",
+        "raw/store",
+        "quietest",
+        "pool/store",
+        "raw/pool"
     );
     let runtime = common::runtime();
-    for bytes in [200, 2_000, 20_000] {
-        // On a worker thread, where a session's own task runs.
-        runtime.block_on(async {
-            let measured = tokio::spawn(appends(Durability::Full, bytes, 121));
-            measured.await.expect("it is measured");
-        });
-    }
-    for bytes in [200, 2_000, 20_000] {
-        runtime.block_on(async {
-            let measured = tokio::spawn(appends(Durability::Os, bytes, 201));
-            measured.await.expect("it is measured");
-        });
+    for (durability, rounds) in [(Durability::Full, 300), (Durability::Os, 600)] {
+        for bytes in [200, 2_000, 20_000] {
+            // On a worker thread, where a session's own task runs.
+            runtime.block_on(async {
+                let measured = tokio::spawn(appends(durability, bytes, rounds));
+                measured.await.expect("it is measured");
+            });
+        }
     }
 }
 
@@ -64,65 +70,94 @@ async fn appends(durability: Durability, bytes: usize, rounds: u64) {
     let before = length(&store.journal_path(&session));
     let acquired = store.acquire(&session, Seq(1)).await;
     let mut writer = acquired.expect("nobody has the hold").writer;
-    let path = folder.path().join("raw");
-    let mut raw_file = File::options()
-        .create(true)
-        .append(true)
-        .open(&path)
-        .expect("a file");
+    let raw_file = RawFile::create(folder.path().join("raw"), durability);
+    let pool_file = RawFile::create(folder.path().join("pool"), durability);
 
-    let (mut ours, mut raw) = (Rounds::default(), Rounds::default());
+    let mut took = [Rounds::default(), Rounds::default(), Rounds::default()];
     for round in 0..=rounds {
         let entries = (0..BLOCK)
             .map(|at| entry(1 + round * BLOCK + at, bytes))
             .collect::<Vec<_>>();
-        let lines = entries.iter().map(line).collect::<Vec<_>>();
-        let mut write_raw = || {
-            let started = Instant::now();
-            for line in &lines {
-                raw_file.write_all(line).expect("there is room");
-                if durability == Durability::Full {
-                    raw_file.sync_data().expect("the disk works");
+        let lines = entries
+            .iter()
+            .map(|entry| Arc::<[u8]>::from(line(entry)))
+            .collect::<Vec<_>>();
+        // Whoever is next finds the disk as the one before left it: they take turns at that, too.
+        for turn in 0..took.len() {
+            let side = (turn + round as usize) % took.len();
+            let block = timed(async {
+                match side {
+                    0 => {
+                        for entry in &entries {
+                            append(&mut *writer, entry.clone()).await;
+                        }
+                    }
+                    1 => {
+                        for line in &lines {
+                            let (file, line) = (pool_file.clone(), line.clone());
+                            let written = spawn_blocking(move || file.write(&line));
+                            written.await.expect("the write ends");
+                        }
+                    }
+                    _ => lines.iter().for_each(|line| raw_file.write(line)),
                 }
+            })
+            .await;
+            // The first round warms up.
+            if round > 0 {
+                took[side].push(block);
             }
-            started.elapsed()
-        };
-        // Who is first finds the disk as the other left it: they take turns at that, too.
-        let raw_first = (round % 2 == 0).then(&mut write_raw);
-        let through_the_store = timed(async {
-            for entry in entries {
-                append(&mut *writer, entry).await;
-            }
-        })
-        .await;
-        let written_raw = raw_first.unwrap_or_else(write_raw);
-        // The first round warms up.
-        if round > 0 {
-            ours.push(through_the_store);
-            raw.push(written_raw);
         }
     }
-    assert_eq!(
-        length(&store.journal_path(&session)) - before,
-        length(&path),
-        "both wrote as much"
-    );
+    let grew = length(&store.journal_path(&session)) - before;
+    for file in [&pool_file, &raw_file] {
+        assert_eq!(grew, length(&file.path), "all wrote as much");
+    }
 
-    let [(ours, raw), (quiet_ours, quiet_raw)] = [0.5, 0.1].map(|share| {
-        let micros = |rounds: &Rounds| rounds.quantile(share).as_secs_f64() * 1e6 / BLOCK as f64;
-        (micros(&ours), micros(&raw))
+    let [median, quiet] = [0.5, 0.1].map(|share| {
+        took.each_ref()
+            .map(|rounds| rounds.quantile(share).as_secs_f64() * 1e6 / BLOCK as f64)
     });
+    let [store, pool, raw] = median;
     let aim = match durability {
         Durability::Full => "0.80 or more",
         Durability::Os | Durability::Memory => "none",
     };
     println!(
-        "  {:<12} {:>8} {ours:>8.1} {raw:>8.1} {:>10.2} {:>10.2}  {aim}",
+        "  {:<10} {:>7} {store:>8.1} {pool:>8.1} {raw:>8.1}  {:>9.2} {:>8.2}  {:>10.2} {:>8.2}  {aim}",
         format!("{durability:?}"),
         format!("{bytes} B"),
-        raw / ours,
-        quiet_raw / quiet_ours
+        raw / store,
+        quiet[2] / quiet[0],
+        pool / store,
+        raw / pool
     );
+}
+
+/// A file that lines are appended to with nothing around it.
+#[derive(Clone)]
+struct RawFile {
+    file: Arc<File>,
+    path: PathBuf,
+    durability: Durability,
+}
+
+impl RawFile {
+    fn create(path: PathBuf, durability: Durability) -> Self {
+        let file = File::options().create(true).append(true).open(&path);
+        Self {
+            file: Arc::new(file.expect("a file")),
+            path,
+            durability,
+        }
+    }
+
+    fn write(&self, line: &[u8]) {
+        (&*self.file).write_all(line).expect("there is room");
+        if self.durability == Durability::Full {
+            self.file.sync_data().expect("the disk works");
+        }
+    }
 }
 
 async fn append(writer: &mut dyn JournalWriter, entry: Entry) {
