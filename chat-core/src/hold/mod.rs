@@ -21,8 +21,8 @@
 //!
 //! A place is taken the moment one comes, and is kept asleep: whoever waits is passed by each other process twice at most (by one
 //! who is in the same room, and by one who was there before), however short its turns are and however late one wakes. One who is
-//! killed or gives up frees its room with its locks. One who is stopped does not; so who sees the hold free again and again with
-//! nobody of the room before taking it goes ahead.
+//! killed or gives up frees its room with its locks. One who is stopped does not; so who sees the hold free for long with nobody of
+//! the room before taking it goes ahead, and those who do so take turns as well.
 //!
 //! # Example
 //! The hold of a store in a folder. A real one does this on a thread that may block, sleeps with its runtime's timer, and makes

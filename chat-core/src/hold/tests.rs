@@ -86,6 +86,8 @@ struct World {
     /// How long a turn lasts, and how much later than it wanted to one wakes at most, in microseconds.
     turn: u64,
     late: u64,
+    /// How many more have a place and are stopped.
+    stopped: usize,
     /// What stands in for randomness.
     random: Vec<u32>,
 }
@@ -93,12 +95,15 @@ struct World {
 fn world() -> impl Strategy<Value = World> {
     let turns = prop_oneof![Just(50), Just(1_000), Just(40_000)];
     let random = proptest::collection::vec(any::<u32>(), 1..200);
-    (2_usize..6, turns, 1..30_000_u64, random).prop_map(|(processes, turn, late, random)| World {
-        processes,
-        turn,
-        late,
-        random,
-    })
+    (2_usize..6, turns, 1..30_000_u64, 0_usize..3, random).prop_map(
+        |(processes, turn, late, stopped, random)| World {
+            processes,
+            turn,
+            late,
+            stopped,
+            random,
+        },
+    )
 }
 
 /// Who had each turn, and how often each of the others had one since that one had come.
@@ -106,6 +111,9 @@ fn run(world: &World) -> Vec<(usize, Vec<usize>)> {
     let mut random = world.random.iter().cycle();
     let mut random = || random.next().copied().unwrap_or_default();
     let table = Table::default();
+    let hold = table.attempt(&mut Waiter::new());
+    let _stopped: Vec<_> = (0..world.stopped).map(|_| table.waiter()).collect();
+    drop(hold);
     let waits = || Doing::Waits(Waiter::new());
     let mut doing: Vec<_> = (0..world.processes).map(|_| waits()).collect();
     // One at a time does something, and who came first where two would in the same moment.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{Backoff, Lock, Locks, Mode, Room};
 use crate::StoreError;
 
-/// So often is the hold seen free, with nobody of the room before taking it, until they are taken for stopped: some 150 ms.
-const PATIENCE: u32 = 14;
+/// For so long is the hold seen free, with nobody of the room before taking it, until they are taken for stopped.
+const PATIENCE: Duration = Backoff::CAP.saturating_mul(6);
 
 /// One who wants the hold on a session, the only one of its store. Dropping it gives up the place.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub struct Waiter<G> {
     /// `None` until it is known that others want the hold too.
     place: Option<Place<G>>,
     backoff: Backoff,
+    /// How long it waited before this attempt.
+    paused: Duration,
 }
 
 /// A place behind the turnstile.
@@ -27,8 +29,9 @@ struct Place<G> {
 
 #[derive(Debug, Clone, Copy)]
 enum Turn {
-    /// Others were here first, and left the hold free so many times.
-    Others { left_free: u32 },
+    /// Others were here first, and left the hold free for so long in all. What one saw stays when another goes ahead of those who
+    /// are stopped, so that the next to do so is not that one again; and those who are not leave it free for moments only.
+    Others { left_free: Duration },
     /// Only the holder is before us.
     Ours,
 }
@@ -40,6 +43,7 @@ impl<G> Waiter<G> {
         Self {
             place: None,
             backoff: Backoff::new(),
+            paused: Duration::ZERO,
         }
     }
 
@@ -54,11 +58,16 @@ impl<G> Waiter<G> {
                 None => None,
             },
             Some(place) => {
-                if let Turn::Others { left_free } = place.turn {
-                    place.turn = turn(place.room, left_free, locks)?;
-                    if matches!(place.turn, Turn::Others { .. }) {
+                if let Turn::Others { left_free } = &mut place.turn {
+                    let is_next = *left_free >= PATIENCE || !is_in_use(place.room.before(), locks)?;
+                    if !is_next {
+                        // Shared: whoever is first is not kept from it for longer than this takes.
+                        if locks.try_lock(Lock::Hold, Mode::Shared)?.is_some() {
+                            *left_free += self.paused;
+                        }
                         return Ok(None);
                     }
+                    place.turn = Turn::Ours;
                     self.backoff = Backoff::new();
                 }
                 locks.try_lock(Lock::Hold, Mode::Alone)?
@@ -74,7 +83,8 @@ impl<G> Waiter<G> {
 
     /// How long to wait before the next attempt. `random` as for [`Backoff::next`].
     pub fn pause(&mut self, random: u32) -> Duration {
-        self.backoff.next(random)
+        self.paused = self.backoff.next(random);
+        self.paused
     }
 }
 
@@ -103,19 +113,10 @@ fn place<L: Locks>(locks: &L) -> Result<Option<Place<L::Guard>>, StoreError> {
     Ok(Some(Place {
         room,
         _locks: [turnstile, mark],
-        turn: Turn::Others { left_free: 0 },
+        turn: Turn::Others {
+            left_free: Duration::ZERO,
+        },
     }))
-}
-
-/// Whose turn it is, for one in a room.
-fn turn(room: Room, left_free: u32, locks: &impl Locks) -> Result<Turn, StoreError> {
-    if left_free == PATIENCE || !is_in_use(room.before(), locks)? {
-        return Ok(Turn::Ours);
-    }
-    // Shared: whoever is first is not kept from it for longer than this takes.
-    let is_free = locks.try_lock(Lock::Hold, Mode::Shared)?.is_some();
-    let left_free = if is_free { left_free + 1 } else { 0 };
-    Ok(Turn::Others { left_free })
 }
 
 fn is_in_use(room: Room, locks: &impl Locks) -> Result<bool, StoreError> {
