@@ -14,6 +14,10 @@ const MOST: usize = 256;
 /// Of the time that a commit took, the part that the next one may wait for more requests.
 const PATIENCE_PART: u32 = 4;
 
+/// No wait for more requests is longer, whatever the last commit took: other processes wait meanwhile, and one whose process was
+/// stopped took as long as that.
+const LONGEST: Duration = Duration::from_millis(10);
+
 /// The receiving end of a store's orders.
 pub(super) struct Arrivals {
     orders: mpsc::Receiver<Order>,
@@ -93,7 +97,7 @@ impl Arrivals {
         let now = Instant::now();
         let until = *patience
             .until
-            .get_or_insert(now + last.took / PATIENCE_PART);
+            .get_or_insert_with(|| now + (last.took / PATIENCE_PART).min(LONGEST));
         match self
             .orders
             .recv_timeout(until.saturating_duration_since(now))
@@ -117,6 +121,33 @@ impl Arrivals {
         match order {
             Order::Write(write) => writes.push(write),
             Order::MakeSure(_) => self.put_off = Some(order),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s1_no_commit_however_long_has_the_next_one_wait_for_long() {
+        let (orders, received) = mpsc::channel();
+        // Nobody comes, and nobody has to be waited for.
+        drop(orders);
+        let mut arrivals = Arrivals::new(received);
+        for (took, longest) in [(4, 1), (40, 10), (3_600_000, 10)].map(|(took, longest)| {
+            let millis = Duration::from_millis;
+            (millis(took), millis(longest))
+        }) {
+            arrivals.committed(2, took);
+            let mut patience = Patience {
+                expected: 2,
+                until: None,
+            };
+            let before = Instant::now();
+            assert!(!arrivals.wait(&mut patience, &mut Vec::new()));
+            let (until, after) = (patience.until.unwrap(), Instant::now());
+            assert!((before + longest..=after + longest).contains(&until));
         }
     }
 }
