@@ -1,7 +1,10 @@
 //! Checks of holds for a store whose hold is a lock on a file: they have to know its files, which the suite does not. Each is for one
 //! or two stores of a place, which share nothing in memory, as two processes; each panics where it does not hold.
 
-use std::{fs::File, path::Path};
+use std::{
+    fs::{self, File},
+    path::Path,
+};
 
 use chat_core::{Appended, Seq, Store, StoreError};
 use futures_util::future::{Either, join, select};
@@ -14,21 +17,16 @@ use crate::{
 /// Waits until someone waits: the turnstile, a lock beside the hold, is locked by all who do.
 ///
 /// # Panics
-/// Where it can't be opened, or nobody comes.
+/// Where nobody comes.
 pub async fn until_someone_waits(turnstile: &Path) {
     let mut seen = 0;
     for _ in 0..1_000_000 {
-        let file = File::open(turnstile).expect("the turnstile is there");
+        let is_locked = File::open(turnstile).is_ok_and(|file| file.try_lock().is_err());
         // Who looks whether anyone waits may have it for a moment, too.
-        seen = if file.try_lock().is_err() {
-            seen + 1
-        } else {
-            0
-        };
+        seen = if is_locked { seen + 1 } else { 0 };
         if seen == 3 {
             return;
         }
-        drop(file);
         tokio::task::yield_now().await;
     }
     panic!("nobody waits at {}", turnstile.display());
@@ -58,6 +56,41 @@ pub async fn check_turns<S: Store>(stores: [S; 2], turnstile: &Path) {
             }
             Either::Right(_) => panic!("turn {turn}: the holder was let in again first"),
         }
+    }
+}
+
+/// One who waits takes its place again where the files that keep it were removed: nobody walks past it. `turnstile` is the one of session
+/// `s`, which is created here.
+///
+/// # Panics
+/// Where it is not so.
+pub async fn check_removed<S: Store>([here, there]: [S; 2], turnstile: &Path) {
+    let id = session("s");
+    let created = here.create(&id, script()).await;
+    created.expect("its id is free");
+    let holder = here.acquire(&id, Seq(3)).await;
+    let waiting = tokio::spawn(there.acquire(&id, Seq(3)));
+    let folder = turnstile.parent().expect("a file in a folder");
+    let name = turnstile.to_str().expect("names are text");
+    // Whoever is still on its way to its place would make the files anyway, once.
+    for _ in 0..3 {
+        until_someone_waits(turnstile).await;
+        for path in files::all_below(folder) {
+            // The rooms' names begin with the turnstile's.
+            if path.to_str().is_some_and(|path| path.starts_with(name)) {
+                fs::remove_file(path).expect("it is there");
+            }
+        }
+    }
+    until_someone_waits(turnstile).await;
+    drop(holder.expect("the session is free"));
+    let again = tokio::spawn(here.acquire(&id, Seq(3)));
+    match select(waiting, again).await {
+        Either::Left((next, _)) => {
+            let next = next.expect("it does not panic");
+            next.expect("the session is free");
+        }
+        Either::Right(_) => panic!("the holder was let in again first"),
     }
 }
 

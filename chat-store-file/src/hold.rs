@@ -59,6 +59,12 @@ impl Locks for Paths {
     fn try_lock(&self, lock: Lock, mode: Mode) -> Result<Option<Box<dyn File>>, StoreError> {
         try_lock_as(&*self.folder.files, &self.lock_of(lock), mode)
     }
+
+    fn is_in_place(&self, lock: Lock, guard: &Box<dyn File>) -> Result<bool, StoreError> {
+        let path = self.lock_of(lock);
+        is_at(&*self.folder.files, &**guard, &path)
+            .map_err(|error| StoreError::from_io("look at", path, error))
+    }
 }
 
 /// Takes the hold for the front of a queue, then runs `then` on the same blocking thread. Dropping the future gives up the place; a

@@ -154,4 +154,11 @@ impl Locks for Files {
         }
         Ok(None)
     }
+
+    fn is_in_place(&self, lock: Lock, guard: &Locked) -> Result<bool, StoreError> {
+        let path = self.path(lock);
+        let found = system::path_id(&path);
+        let found = found.map_err(|error| StoreError::from_io("look at", path, error))?;
+        Ok(found == Some(guard.id))
+    }
 }

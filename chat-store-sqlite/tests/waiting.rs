@@ -5,7 +5,7 @@ mod common;
 
 use std::fs;
 
-use chat_conformance::holds::{check_delete, check_turns, until_someone_waits};
+use chat_conformance::holds::{check_delete, check_removed, check_turns, until_someone_waits};
 use chat_core::{Seq, Store, StoreError};
 use chat_store_sqlite::SqliteStore;
 use common::{accepted, created, place, script, session, write};
@@ -22,6 +22,12 @@ fn two_stores() -> (tempfile::TempDir, [SqliteStore; 2]) {
 async fn s5_a_holder_that_comes_right_back_lets_the_other_in_first() {
     let (folder, stores) = two_stores();
     check_turns(stores, &folder.path().join("chat.db-holds/1.turn")).await;
+}
+
+#[tokio::test]
+async fn s5_one_who_waits_keeps_its_place_without_the_files_it_was_in() {
+    let (folder, stores) = two_stores();
+    check_removed(stores, &folder.path().join("chat.db-holds/1.turn")).await;
 }
 
 #[tokio::test]

@@ -80,4 +80,15 @@ pub trait Locks {
     /// # Errors
     /// What the system said.
     fn try_lock(&self, lock: Lock, mode: Mode) -> Result<Option<Self::Guard>, StoreError>;
+
+    /// Whether a lock that was taken is still what others would find taken: not where what is locked was removed meanwhile, as by a
+    /// delete of the session, and may have been made anew. Whoever waits by such a lock takes its place again. Unless said
+    /// otherwise it always is.
+    ///
+    /// # Errors
+    /// What the system said.
+    fn is_in_place(&self, lock: Lock, guard: &Self::Guard) -> Result<bool, StoreError> {
+        let _ = (lock, guard);
+        Ok(true)
+    }
 }

@@ -12,17 +12,22 @@ use proptest::prelude::*;
 use super::{Backoff, Lock, Locks, Mode, Waiter};
 use crate::StoreError;
 
+/// A lock, and how often what is locked had been removed before.
+type Made = (usize, Lock);
+
 /// The locks of one session, as a system keeps them.
 #[derive(Clone, Default)]
 struct Table {
     /// How many share each lock; `None`: one has it alone.
-    taken: Rc<RefCell<BTreeMap<Lock, Option<usize>>>>,
+    taken: Rc<RefCell<BTreeMap<Made, Option<usize>>>>,
+    /// How often what is locked was removed and made anew.
+    removed: Rc<Cell<usize>>,
     asked: Rc<Cell<usize>>,
 }
 
 struct Guard {
     table: Table,
-    lock: Lock,
+    lock: Made,
 }
 
 impl Locks for Table {
@@ -30,6 +35,7 @@ impl Locks for Table {
 
     fn try_lock(&self, lock: Lock, mode: Mode) -> Result<Option<Guard>, StoreError> {
         self.asked.set(self.asked.get() + 1);
+        let lock = (self.removed.get(), lock);
         let mut taken = self.taken.borrow_mut();
         let shared = match (mode, taken.get(&lock)) {
             (Mode::Alone, None) => None,
@@ -40,6 +46,10 @@ impl Locks for Table {
         taken.insert(lock, shared);
         let table = self.clone();
         Ok(Some(Guard { table, lock }))
+    }
+
+    fn is_in_place(&self, _: Lock, guard: &Guard) -> Result<bool, StoreError> {
+        Ok(guard.lock.0 == self.removed.get())
     }
 }
 
@@ -66,6 +76,10 @@ impl Table {
         let mut waiter = Waiter::new();
         assert!(self.attempt(&mut waiter).is_none());
         waiter
+    }
+
+    fn remove(&self) {
+        self.removed.set(self.removed.get() + 1);
     }
 
     fn is_untouched(&self) -> bool {
@@ -199,6 +213,25 @@ fn s5_one_who_is_killed_or_gives_up_is_in_nobodys_way() {
     assert!(table.attempt(&mut second).is_none());
     drop(first);
     assert!(table.attempt(&mut second).is_some());
+    assert!(table.is_untouched());
+}
+
+#[test]
+fn s5_one_whose_locks_were_removed_takes_its_place_again() {
+    let table = Table::default();
+    let hold = table.attempt(&mut Waiter::new()).unwrap();
+    let mut waiter = table.waiter();
+    // As when the session is deleted, made anew, and held before the waiter wakes.
+    table.remove();
+    drop(hold);
+    let hold = table.attempt(&mut Waiter::new()).unwrap();
+    assert!(table.attempt(&mut waiter).is_none());
+    drop(hold);
+    assert!(
+        table.attempt(&mut Waiter::new()).is_none(),
+        "nobody walks past it"
+    );
+    assert!(table.attempt(&mut waiter).is_some());
     assert!(table.is_untouched());
 }
 

@@ -22,8 +22,9 @@ pub struct Waiter<G> {
 #[derive(Debug)]
 struct Place<G> {
     room: Room,
-    /// Shared.
-    _locks: [G; 2],
+    /// Both shared.
+    turnstile: G,
+    mark: G,
     turn: Turn,
 }
 
@@ -52,6 +53,11 @@ impl<G> Waiter<G> {
     /// # Errors
     /// What the store's locks said. The place is kept.
     pub fn attempt(&mut self, locks: &impl Locks<Guard = G>) -> Result<Option<G>, StoreError> {
+        if let Some(place) = &self.place
+            && !place.is_kept(locks)?
+        {
+            self.place = None;
+        }
         let hold = match &mut self.place {
             None => match locks.try_lock(Lock::Turnstile, Mode::Alone)? {
                 Some(_turnstile) => locks.try_lock(Lock::Hold, Mode::Alone)?,
@@ -94,6 +100,14 @@ impl<G> Default for Waiter<G> {
     }
 }
 
+impl<G> Place<G> {
+    /// Whether others can tell that it is taken.
+    fn is_kept(&self, locks: &impl Locks<Guard = G>) -> Result<bool, StoreError> {
+        Ok(locks.is_in_place(Lock::Turnstile, &self.turnstile)?
+            && locks.is_in_place(Lock::Room(self.room), &self.mark)?)
+    }
+}
+
 /// Takes a place. `None` where another looks at one of its locks in this very moment.
 fn place<L: Locks>(locks: &L) -> Result<Option<Place<L::Guard>>, StoreError> {
     let mut in_use = [false; 3];
@@ -112,7 +126,8 @@ fn place<L: Locks>(locks: &L) -> Result<Option<Place<L::Guard>>, StoreError> {
     };
     Ok(Some(Place {
         room,
-        _locks: [turnstile, mark],
+        turnstile,
+        mark,
         turn: Turn::Others {
             left_free: Duration::ZERO,
         },
