@@ -253,6 +253,35 @@ async fn s1_what_comes_while_a_transaction_is_made_shares_its_commit() {
 }
 
 #[tokio::test]
+async fn s7_one_that_comes_later_and_finds_no_room_takes_nobody_along() {
+    let mut lab = Lab::new(3).await;
+    let long = common::asked(1, "b", &"long ".repeat(100_000));
+    let answers = lab
+        .while_stopped(
+            vec![accepted(1, "a"), long, accepted(1, "c")],
+            |faults, stop| {
+                faults.most_pages.store(40, Ordering::SeqCst);
+                *faults.stop_at_begin.lock().unwrap() = Some(stop);
+            },
+        )
+        .await;
+    assert!(
+        matches!(
+            &answers[..],
+            [
+                Appended::Written,
+                Appended::NotWritten(StoreError::Full { .. }),
+                Appended::Written
+            ]
+        ),
+        "{answers:?}"
+    );
+    assert_eq!(lab.entries(0).await, [created(), accepted(1, "a")]);
+    assert_eq!(lab.entries(1).await, [created()]);
+    assert_eq!(lab.entries(2).await, [created(), accepted(1, "c")]);
+}
+
+#[tokio::test]
 async fn s1_a_refused_request_takes_nobody_along() {
     let mut lab = Lab::new(3).await;
     let before = lab.commits();
