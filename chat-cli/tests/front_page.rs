@@ -176,7 +176,7 @@ async fn approvals() -> Tested {
     for _ in 0..3 {
         let event = events.next().await.unwrap();
         if let ChatEvent::ApprovalRequest { request, .. } = event {
-            match &*request.tool_name {
+            match request.tool_name.as_str() {
                 "deploy" if request.input["env"] != "prod" => turn.approve(&request.id)?,
                 _ => turn.deny(&request.id, "Only non-prod deploys from chat")?,
             }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    CallId, FinishReason, LanguageModel, ModelEvent, ModelRef, ModelRequest, ResponderError, Usage,
+    CallId, FinishReason, LanguageModel, ModelEvent, ModelRef, ModelRequest, ResponderError,
+    ToolName, Usage,
 };
 use futures_util::stream::{self, BoxStream, StreamExt};
 use serde_json::Value;
@@ -147,7 +148,7 @@ impl ModelCall {
         &self,
         index: u32,
         call_id: impl Into<CallId>,
-        tool: impl Into<Arc<str>>,
+        tool: impl Into<ToolName>,
         input: Value,
     ) {
         let (call_id, tool) = (call_id.into(), tool.into());

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value};
 
 use crate::{
-    ApprovalId, CallId, FinishReason, RecordedError, SessionId, StepId, Timestamp, TraceTree,
-    TurnId, TurnRecord, Usage,
+    ApprovalId, CallId, FinishReason, RecordedError, SessionId, StepId, Timestamp, ToolName,
+    TraceTree, TurnId, TurnRecord, Usage,
 };
 
 /// One live event of a turn. `seq` rises, with gaps only where unread events were joined.
@@ -167,7 +167,7 @@ pub enum ChatEvent {
         /// The call.
         call_id: CallId,
         /// The tool.
-        tool: Arc<str>,
+        tool: ToolName,
         /// The result.
         result: Arc<Value>,
     },
@@ -244,7 +244,7 @@ pub struct ToolCallRef {
     /// Its id.
     pub call_id: CallId,
     /// The tool.
-    pub tool: Arc<str>,
+    pub tool: ToolName,
 }
 
 /// How a tool's execution ended.
@@ -270,7 +270,7 @@ pub struct ApprovalRequest {
     /// The tool call it is about.
     pub call_id: CallId,
     /// The tool.
-    pub tool_name: Arc<str>,
+    pub tool_name: ToolName,
     /// The arguments it would run with, exactly (law W3).
     pub input: Arc<Value>,
     /// The workflow step it belongs to.

@@ -180,6 +180,10 @@ name_id! {
     CallId
 }
 name_id! {
+    /// Names a tool, as its author wrote it; in an answer, as the model wrote it, whether or not there is such a tool.
+    ToolName
+}
+name_id! {
     /// Names a pending approval; unique in its turn (law R2).
     ApprovalId
 }

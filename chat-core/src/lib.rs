@@ -74,7 +74,9 @@ pub use event::{
     ApprovalOutcome, ApprovalRequest, ChatEvent, Reasoning, StepRetry, ToolCallRef, ToolOutcome,
 };
 pub use event_log::{EventLog, UNREAD_CAP};
-pub use id::{ApprovalId, CallId, EntryId, IdError, MAX_ID_BYTES, Seq, SessionId, StepId, TurnId};
+pub use id::{
+    ApprovalId, CallId, EntryId, IdError, MAX_ID_BYTES, Seq, SessionId, StepId, ToolName, TurnId,
+};
 pub use journal::{
     Copied, CopyError, Gap, Journal, JournalLines, LineError, MAX_LINE_BYTES, copy_all,
     copy_salvaged, copy_session,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::CallId;
+use crate::{CallId, ToolName};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub enum Part {
         /// The call's id.
         call_id: CallId,
         /// The tool's name.
-        tool: Arc<str>,
+        tool: ToolName,
         /// Its arguments.
         input: Arc<Value>,
     },
@@ -57,7 +57,7 @@ pub enum Part {
         /// The call's id.
         call_id: CallId,
         /// The tool's name.
-        tool: Arc<str>,
+        tool: ToolName,
         /// The result as the model will see it.
         result: Arc<Value>,
     },

@@ -7,7 +7,9 @@ use std::{fmt, sync::Arc};
 use futures_core::stream::BoxStream;
 use serde_json::Value;
 
-use crate::{CallId, FinishReason, Message, ModelRef, RecordedError, ResponderError, Usage};
+use crate::{
+    CallId, FinishReason, Message, ModelRef, RecordedError, ResponderError, ToolName, Usage,
+};
 
 /// A model that answers messages. Dropping the stream stops the answer and closes its connection (law M5).
 pub trait LanguageModel: Send + Sync + 'static {
@@ -49,7 +51,7 @@ pub struct ModelRequest {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     /// Its name.
-    pub name: Arc<str>,
+    pub name: ToolName,
     /// What it does, for the model to read.
     pub description: Arc<str>,
     /// The JSON schema of its arguments.
@@ -87,7 +89,7 @@ pub enum ModelEvent {
         /// Its id.
         call_id: CallId,
         /// The tool's name as far as known.
-        tool: Arc<str>,
+        tool: ToolName,
     },
     /// A piece of a tool call.
     ToolCallDelta {
@@ -105,7 +107,7 @@ pub enum ModelEvent {
         /// Its id.
         call_id: CallId,
         /// The tool's name.
-        tool: Arc<str>,
+        tool: ToolName,
         /// Its arguments; a string where the model wrote no valid JSON.
         input: Arc<Value>,
     },

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     ApprovalId, ApprovalRequest, CallId, Context, FinishReason, Message, Metadata, Reasoning,
     ResponderError, ResponderInfo, RunResult, SessionId, SteerRefused, StepId, StepRetry,
-    ToolCallRef, ToolOutcome, TraceTree, TurnId, Usage,
+    ToolCallRef, ToolName, ToolOutcome, TraceTree, TurnId, Usage,
 };
 
 /// What answers turns. Given the conversation so far and a new input, it produces one reply.
@@ -283,7 +283,7 @@ pub enum ResponderEvent {
         /// The call.
         call_id: CallId,
         /// The tool.
-        tool: Arc<str>,
+        tool: ToolName,
         /// The result.
         result: Arc<Value>,
     },

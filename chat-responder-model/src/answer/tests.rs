@@ -284,7 +284,7 @@ fn c48_tool_calls_beside_the_finish_reason_are_kept() {
         .iter()
         .filter_map(|event| {
             if let ModelEvent::ToolCall { index, tool, .. } = event {
-                Some((*index, &**tool))
+                Some((*index, tool.as_str()))
             } else {
                 None
             }
