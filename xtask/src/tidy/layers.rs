@@ -18,6 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("chat-store-file", &["chat-core"]),
     ("chat-store-sqlite", &["chat-core"]),
     ("chat-responder-model", &["chat-core"]),
+    ("chat-responder-agent", &["chat-core"]),
     ("chat-conformance", &["chat-core"]),
     (
         "chat-cli",

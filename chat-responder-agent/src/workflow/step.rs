@@ -1,0 +1,188 @@
+//! A step: a prompt for a model, whose calls go on until it has answered.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use chat_core::{OutputSchema, StepId};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::schema::{self, Shape};
+
+use super::{IntoPrompt, Progress, Prompt, PromptSource};
+
+/// How many model calls a step may make, unless it says otherwise.
+const MAX_CALLS: u32 = 16;
+
+/// Asks the agent's model, runs the tools it asks for, and goes on until it answers without asking for any. Its result is the
+/// text of the last answer, or a value where it has an [`output`](Self::output).
+pub struct Step {
+    pub(crate) id: StepId,
+    pub(crate) prompt: Option<PromptSource>,
+    pub(crate) stream: bool,
+    pub(crate) output: Option<Output>,
+    pub(crate) max_calls: u32,
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl Step {
+    /// A step without a prompt. Steps and tasks of one workflow share one space of ids.
+    #[must_use]
+    pub fn new(id: impl Into<StepId>) -> Self {
+        Self {
+            id: id.into(),
+            prompt: None,
+            stream: false,
+            output: None,
+            max_calls: MAX_CALLS,
+            timeout: None,
+        }
+    }
+
+    /// What the model reads: a text as the person's message, or messages.
+    #[must_use]
+    pub fn prompt(self, prompt: impl Into<Prompt>) -> Self {
+        Self {
+            prompt: Some(PromptSource::Fixed(prompt.into())),
+            ..self
+        }
+    }
+
+    /// What the model reads, made of what earlier steps gave once the step's turn has come. An error or a panic in it fails the
+    /// step.
+    ///
+    /// ```
+    /// use chat_core::ResponderError;
+    /// use chat_responder_agent::Step;
+    /// let review = Step::new("review").prompt_with(|run| format!("Review this:\n{}", run.text("draft")));
+    /// let count = Step::new("count").prompt_with(|run| {
+    ///     let items: Vec<String> = run.json("list")?;
+    ///     Ok::<_, ResponderError>(format!("Are these {} all?\n{}", items.len(), items.join("\n")))
+    /// });
+    /// ```
+    #[must_use]
+    pub fn prompt_with<P: IntoPrompt>(
+        self,
+        prompt: impl FnOnce(&Progress) -> P + Send + 'static,
+    ) -> Self {
+        let make = Box::new(|progress: &Progress| prompt(progress).into_prompt());
+        Self {
+            prompt: Some(PromptSource::Made(make)),
+            ..self
+        }
+    }
+
+    /// Shows the text as it is written: the trace carries it live, and the result is all that the step wrote over its calls, not
+    /// only its last answer.
+    #[must_use]
+    pub fn stream(self) -> Self {
+        Self {
+            stream: true,
+            ..self
+        }
+    }
+
+    /// Asks for a value of a type instead of text. What the type can't be read from is told the model once, and then fails the
+    /// step.
+    ///
+    /// The schema is made one that servers take which are strict about it, as OpenAI's is: every field has to be there (an
+    /// `Option` may be `null`) and no others. A type that is no object is asked for inside of one.
+    ///
+    /// ```
+    /// use chat_responder_agent::{JsonSchema, Step};
+    /// #[derive(JsonSchema, serde::Deserialize)]
+    /// struct Verdict { sound: bool, why: Option<String> }
+    /// let judge = Step::new("judge").prompt("Is this sound? 1 + 1 = 3").output::<Verdict>();
+    /// ```
+    #[must_use]
+    pub fn output<T: JsonSchema + DeserializeOwned>(self) -> Self {
+        Self {
+            output: Some(Output::of::<T>()),
+            ..self
+        }
+    }
+
+    /// Asks for a value that fits a JSON schema instead of text. The schema is sent as it is.
+    #[must_use]
+    pub fn output_schema(self, schema: OutputSchema) -> Self {
+        Self {
+            output: Some(Output::from(schema)),
+            ..self
+        }
+    }
+
+    /// How many model calls it may make, from 1: 16 unless set. A model that still asks for tools then fails the step.
+    #[must_use]
+    pub fn max_calls(self, max_calls: u32) -> Self {
+        Self { max_calls, ..self }
+    }
+
+    /// How long it may take. Waiting for a person does not count (law W1).
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self {
+            timeout: Some(timeout),
+            ..self
+        }
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Step")
+            .field("id", &self.id)
+            .field("prompt", &self.prompt.is_some())
+            .field("stream", &self.stream)
+            .field(
+                "output",
+                &self.output.as_ref().map(|output| &output.schema.name),
+            )
+            .field("max_calls", &self.max_calls)
+            .field("timeout", &self.timeout)
+            .finish()
+    }
+}
+
+/// The value a step is to give.
+pub(crate) struct Output {
+    /// As the model is told of it.
+    pub(crate) schema: OutputSchema,
+    shape: Shape,
+    /// Whether the value was asked for inside of an object.
+    wrapped: bool,
+    /// Whether the type can be read from the value.
+    reads: fn(&Value) -> Result<(), serde_json::Error>,
+}
+
+impl Output {
+    fn of<T: JsonSchema + DeserializeOwned>() -> Self {
+        let (schema, wrapped) = schema::output_of::<T>();
+        Self {
+            wrapped,
+            reads: |value| T::deserialize(value).map(drop),
+            ..Self::from(schema)
+        }
+    }
+
+    /// The value that an answer's text holds; else what is wrong with it, in a bounded text for the model to read.
+    pub(crate) fn read(&self, text: &str) -> Result<Arc<Value>, String> {
+        let _ = text;
+        todo!()
+    }
+
+    /// Whether the schema itself is sound.
+    pub(crate) fn compile(&self) -> Result<(), String> {
+        self.shape.compile()
+    }
+}
+
+impl From<OutputSchema> for Output {
+    fn from(schema: OutputSchema) -> Self {
+        Self {
+            shape: Shape::new(schema.schema.clone()),
+            schema,
+            wrapped: false,
+            reads: |_| Ok(()),
+        }
+    }
+}
