@@ -99,5 +99,8 @@ pub use store::{
 };
 pub use time::{Timestamp, TimestampError};
 pub use tool::{Tool, ToolContext};
-pub use trace::{NodeIndex, PartialText, RunResult, TraceKind, TraceNode, TraceStatus, TraceTree};
+pub use trace::{
+    NodeIndex, PartialText, RunResult, StepResultError, TraceKind, TraceNode, TraceStatus,
+    TraceTree,
+};
 pub use transcript::{Transcript, Turns};
