@@ -85,9 +85,11 @@ pub mod limits;
 #[cfg(feature = "process")]
 pub mod process;
 mod responder;
+mod script;
 mod scripted_model;
 mod scripted_responder;
 mod scripted_server;
+mod scripted_tool;
 mod store;
 
 pub use gate::{Fault, Gate, Op, Pause, Plan, Seen};
@@ -98,6 +100,7 @@ pub use scripted_responder::{
     Blocked, Place, ResponderCall, ResponderScript, ScriptedResponder, SteerOffer,
 };
 pub use scripted_server::{Exchange, ScriptedServer};
+pub use scripted_tool::{ScriptedTool, ToolCall, ToolScript};
 pub use store::{
     Harm, LawReport, Report, StoreFactory, Verdict, check_store_law, judge_store_law,
     run_store_laws, store_law_names,

@@ -1,16 +1,28 @@
 //! A language model that says only what the test lets it say. It waits for nothing but the test, and guesses nothing.
 
-use std::sync::Arc;
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+};
 
 use chat_core::{
-    CallId, FinishReason, LanguageModel, ModelEvent, ModelRef, ModelRequest, ResponderError,
-    ToolName, Usage,
+    CallId, FinishReason, LanguageModel, ModelEvent, ModelRef, ModelRequest, RecordedError,
+    ResponderError, ToolName, Usage,
 };
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use serde_json::Value;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{
+    mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    watch,
+};
 
-/// A [`LanguageModel`] whose every answer is played by a test through its [`ModelScript`].
+use crate::script::Calls;
+
+/// A [`LanguageModel`] whose every answer is played by a test through its [`ModelScript`]. Clones are the same model.
 ///
 /// ```
 /// use chat_conformance::ScriptedModel;
@@ -31,6 +43,24 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// call.dropped().await;
 /// # }
 /// ```
+///
+/// Calls that are made side by side come in no order of note: tell them apart by what they ask, and answer in whichever order the
+/// test is about. A call that hangs is one that is kept and not answered.
+///
+/// ```
+/// # use chat_conformance::ScriptedModel;
+/// # use chat_core::{LanguageModel, Message, ModelRequest};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// # let (model, mut script) = ScriptedModel::new();
+/// # let ask = |text: &'static str| model.stream(ModelRequest { messages: vec![Message::user(text)], ..Default::default() });
+/// # let (review, draft) = (ask("Review this"), ask("Draft this"));
+/// let draft = script.call_asking("Draft").await;
+/// let review = script.call_asking("Review").await;
+/// review.answer("Fine as it is.");
+/// draft.tool_call(0, "call-1", "search", serde_json::json!({"q": "journals"}));
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct ScriptedModel {
     model: ModelRef,
@@ -40,7 +70,7 @@ pub struct ScriptedModel {
 /// The test's side of a [`ScriptedModel`]: the calls that reach it, in order.
 #[derive(Debug)]
 pub struct ModelScript {
-    calls: UnboundedReceiver<ModelCall>,
+    calls: Calls<ModelCall>,
 }
 
 /// One call of a [`ScriptedModel`]. What is said here is queued and reaches the reader in order; dropping the call cuts the
@@ -49,6 +79,8 @@ pub struct ModelScript {
 pub struct ModelCall {
     request: ModelRequest,
     answer: UnboundedSender<Said>,
+    said: AtomicU64,
+    heard: watch::Receiver<u64>,
 }
 
 #[derive(Debug)]
@@ -58,18 +90,23 @@ enum Said {
     Panic(Arc<str>),
 }
 
+/// The reader's side of one call.
+struct Answer {
+    said: UnboundedReceiver<Said>,
+    taken: u64,
+    heard: watch::Sender<u64>,
+}
+
 impl ScriptedModel {
     /// A model of provider `scripted`, and its script.
     #[must_use]
     pub fn new() -> (Self, ModelScript) {
-        let (sender, calls) = unbounded_channel();
-        (
-            Self {
-                model: ModelRef::new("scripted", "scripted"),
-                calls: sender,
-            },
-            ModelScript { calls },
-        )
+        let (sender, calls) = Calls::new();
+        let model = Self {
+            model: ModelRef::new("scripted", "scripted"),
+            calls: sender,
+        };
+        (model, ModelScript { calls })
     }
 
     /// Says which model it is.
@@ -88,22 +125,42 @@ impl LanguageModel for ScriptedModel {
         &self,
         request: ModelRequest,
     ) -> BoxStream<'static, Result<ModelEvent, ResponderError>> {
-        let (answer, said) = unbounded_channel();
-        if self.calls.send(ModelCall { request, answer }).is_err() {
+        let ((answer, said), (heard, is_heard)) = (unbounded_channel(), watch::channel(0));
+        let call = ModelCall {
+            request,
+            answer,
+            said: AtomicU64::new(0),
+            heard: is_heard,
+        };
+        if self.calls.send(call).is_err() {
             let gone = ResponderError::new(
                 "the model's script is gone: keep it as long as the model is called",
             );
             return stream::iter([Err(gone)]).boxed();
         }
-        stream::unfold(said, |mut said| async move {
-            let item = match said.recv().await? {
-                Said::Event(event) => Ok(event),
-                Said::Failure(error) => Err(error),
-                Said::Panic(message) => panic!("{message}"),
-            };
-            Some((item, said))
-        })
+        Answer {
+            said,
+            taken: 0,
+            heard,
+        }
         .boxed()
+    }
+}
+
+impl Stream for Answer {
+    type Item = Result<ModelEvent, ResponderError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Poll::Ready(said) = self.said.poll_recv(cx) else {
+            self.heard.send_replace(self.taken);
+            return Poll::Pending;
+        };
+        self.taken += 1;
+        Poll::Ready(said.map(|said| match said {
+            Said::Event(event) => Ok(event),
+            Said::Failure(error) => Err(error),
+            Said::Panic(message) => panic!("{message}"),
+        }))
     }
 }
 
@@ -113,12 +170,36 @@ impl ModelScript {
     /// # Panics
     /// Where every clone of the model is gone, so that no call can come.
     pub async fn next_call(&mut self) -> ModelCall {
-        self.calls.recv().await.expect("the model is still there")
+        self.next_call_where(|_| true).await
+    }
+
+    /// Waits for the next call whose messages hold this text, instructions among them: of steps that run side by side, the one
+    /// with this prompt. Calls that are passed over keep their order. Cancel-safe.
+    ///
+    /// # Panics
+    /// Where every clone of the model is gone, so that no call can come.
+    pub async fn call_asking(&mut self, text: &str) -> ModelCall {
+        let asks = |request: &ModelRequest| {
+            let mut messages = request.messages.iter();
+            messages.any(|message| message.to_text().contains(text))
+        };
+        self.next_call_where(asks).await
+    }
+
+    /// Waits for the next call with such a request. Calls that are passed over keep their order. Cancel-safe.
+    ///
+    /// # Panics
+    /// Where every clone of the model is gone, so that no call can come.
+    pub async fn next_call_where(&mut self, wanted: impl Fn(&ModelRequest) -> bool) -> ModelCall {
+        self.calls
+            .next(|call| wanted(&call.request))
+            .await
+            .expect("the model is still there")
     }
 
     /// The next call where one was made already.
     pub fn try_next_call(&mut self) -> Option<ModelCall> {
-        self.calls.try_recv().ok()
+        self.calls.try_next()
     }
 }
 
@@ -143,7 +224,16 @@ impl ModelCall {
         });
     }
 
-    /// Says a whole tool call.
+    /// Says a piece of reasoning with what the provider wants back beside it.
+    pub fn reasoning_with_data(&self, text: impl Into<Arc<str>>, data: Value) {
+        self.event(ModelEvent::Reasoning {
+            text: text.into(),
+            kind: None,
+            data: Some(Arc::new(data)),
+        });
+    }
+
+    /// Says a whole tool call, which was not streamed: its start, and that it is complete.
     pub fn tool_call(
         &self,
         index: u32,
@@ -152,16 +242,64 @@ impl ModelCall {
         input: Value,
     ) {
         let (call_id, tool) = (call_id.into(), tool.into());
+        self.tool_call_start(index, call_id.clone(), tool.clone());
+        self.tool_call_ready(index, call_id, tool, input);
+    }
+
+    /// Begins a tool call; `tool` is what is known of its name.
+    pub fn tool_call_start(
+        &self,
+        index: u32,
+        call_id: impl Into<CallId>,
+        tool: impl Into<ToolName>,
+    ) {
         self.event(ModelEvent::ToolCallStart {
             index,
-            call_id: call_id.clone(),
-            tool: tool.clone(),
+            call_id: call_id.into(),
+            tool: tool.into(),
         });
+    }
+
+    /// Says a piece of a tool call's name.
+    pub fn tool_name_fragment(&self, index: u32, fragment: impl Into<Arc<str>>) {
+        self.event(ModelEvent::ToolCallDelta {
+            index,
+            name_fragment: Some(fragment.into()),
+            arguments_fragment: None,
+        });
+    }
+
+    /// Says a piece of a tool call's arguments, as JSON text.
+    pub fn tool_arguments_fragment(&self, index: u32, fragment: impl Into<Arc<str>>) {
+        self.event(ModelEvent::ToolCallDelta {
+            index,
+            name_fragment: None,
+            arguments_fragment: Some(fragment.into()),
+        });
+    }
+
+    /// Says that a tool call is complete, and what it came to.
+    pub fn tool_call_ready(
+        &self,
+        index: u32,
+        call_id: impl Into<CallId>,
+        tool: impl Into<ToolName>,
+        input: Value,
+    ) {
         self.event(ModelEvent::ToolCall {
             index,
-            call_id,
-            tool,
+            call_id: call_id.into(),
+            tool: tool.into(),
             input: Arc::new(input),
+        });
+    }
+
+    /// Says that the request failed before its first output and will be sent again, as a model of a real server does.
+    pub fn retry(&self, attempt: u32, delay_ms: u64, error: &ResponderError) {
+        self.event(ModelEvent::Retry {
+            attempt,
+            delay_ms,
+            error: RecordedError::from(error),
         });
     }
 
@@ -173,6 +311,12 @@ impl ModelCall {
     /// Says any one event.
     pub fn event(&self, event: ModelEvent) {
         self.say(Said::Event(event));
+    }
+
+    /// Says a text and ends the answer: all that many tests want of a model.
+    pub fn answer(self, text: impl Into<Arc<str>>) {
+        self.text(text);
+        self.finish(FinishReason::Stop);
     }
 
     /// Ends the answer.
@@ -195,6 +339,19 @@ impl ModelCall {
         self.say(Said::Panic(message.into()));
     }
 
+    /// Waits until the reader has taken all that was said so far and asks for more: it has dealt with it, then. Cancel-safe.
+    ///
+    /// # Panics
+    /// Where the reader drops the stream before.
+    pub async fn heard(&self) {
+        let said = self.said.load(Ordering::SeqCst);
+        self.heard
+            .clone()
+            .wait_for(|heard| *heard >= said)
+            .await
+            .expect("the reader is still there");
+    }
+
     /// Waits until the reader has dropped the stream. Cancel-safe.
     pub async fn dropped(&self) {
         self.answer.closed().await;
@@ -207,6 +364,7 @@ impl ModelCall {
     }
 
     fn say(&self, said: Said) {
+        self.said.fetch_add(1, Ordering::SeqCst);
         // A reader that left hears nothing more; a test learns it from `dropped`.
         let _ = self.answer.send(said);
     }
@@ -214,6 +372,10 @@ impl ModelCall {
 
 #[cfg(test)]
 mod tests {
+    use chat_core::Message;
+    use futures_util::FutureExt;
+    use serde_json::json;
+
     use super::*;
 
     fn started() -> (
@@ -245,6 +407,56 @@ mod tests {
         let (mut answer, call) = started();
         call.fail(ResponderError::new("no"));
         assert_eq!(answer.next().await.unwrap().unwrap_err().message(), "no");
+    }
+
+    #[tokio::test]
+    async fn what_was_said_is_heard_once_the_reader_asks_for_more() {
+        let (mut answer, call) = started();
+        call.text("a");
+        call.text("b");
+        assert!(call.heard().now_or_never().is_none());
+        answer.next().await;
+        answer.next().await;
+        assert!(
+            call.heard().now_or_never().is_none(),
+            "it may still be at work on it"
+        );
+        assert!(answer.next().now_or_never().is_none());
+        call.heard().await;
+        call.text("c");
+        assert!(call.heard().now_or_never().is_none());
+    }
+
+    #[tokio::test]
+    async fn calls_side_by_side_are_told_apart_by_what_they_ask() {
+        let (model, mut script) = ScriptedModel::new();
+        let ask = |text: &str| {
+            model.stream(ModelRequest {
+                messages: vec![Message::system("You help."), Message::user(text)],
+                ..ModelRequest::default()
+            })
+        };
+        let _answers = [ask("one"), ask("two"), ask("three")];
+        let asked = |call: ModelCall| call.request().messages[1].to_text();
+        assert_eq!(asked(script.call_asking("two").await), "two");
+        assert!(script.call_asking("two").now_or_never().is_none());
+        assert_eq!(asked(script.call_asking("You help").await), "one");
+        assert_eq!(asked(script.next_call().await), "three");
+        assert!(script.try_next_call().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_tool_call_may_be_streamed_in_fragments() {
+        let (answer, call) = started();
+        call.tool_call_start(0, "c1", "se");
+        call.tool_name_fragment(0, "arch");
+        call.tool_arguments_fragment(0, r#"{"q":1}"#);
+        call.tool_call_ready(0, "c1", "search", json!({"q": 1}));
+        call.retry(1, 500, &ResponderError::new("busy"));
+        call.finish(FinishReason::ToolCalls);
+        let said: Vec<_> = answer.map(Result::unwrap).collect().await;
+        assert_eq!(said.len(), 6);
+        assert!(matches!(&said[3], ModelEvent::ToolCall { tool, .. } if tool.as_str() == "search"));
     }
 
     #[tokio::test]
