@@ -1,18 +1,19 @@
 //! Tools made of async functions.
 
-use std::{fmt, marker::PhantomData, sync::Arc};
+use std::{fmt, io, marker::PhantomData, sync::Arc};
 
 use chat_core::{ResponderError, Tool, ToolContext, ToolName, ToolSpec};
 use futures_util::{FutureExt, future::BoxFuture};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::schema;
+use crate::schema::{self, Form, bounded};
 
 /// A tool made of an async function, by [`function_tool`]. A clone shares all of it.
 pub struct FunctionTool<I> {
     spec: ToolSpec,
+    form: Form,
     call: Arc<CallFn>,
     approval: Approval,
     exclusive: bool,
@@ -31,7 +32,30 @@ enum Approval {
     If(Arc<dyn Fn(&Value) -> bool + Send + Sync>),
 }
 
-/// Makes a tool of an async function.
+/// Makes a tool of an async function. Its schema is that of the input's type; where that is no object, models are asked for one
+/// whose field `value` it is, and `()` is an empty one.
+///
+/// The description is for the model to read. Any error becomes a [`ResponderError`] with `?`, and then the call's result, so that
+/// the model can go on (law W2). The function must not block its thread, and is dropped once its call is no longer wanted.
+///
+/// ```
+/// use chat_core::Tool;
+/// use chat_responder_agent::{JsonSchema, function_tool};
+///
+/// #[derive(JsonSchema, serde::Deserialize)]
+/// struct Deploy {
+///     /// Where to: staging or prod.
+///     environment: String,
+/// }
+///
+/// let deploy = function_tool("deploy", "Deploys to an environment.", |input: Deploy, context| async move {
+///     let port: u16 = "8080".parse()?;
+///     Ok(format!("{} runs on port {port}, as {}", input.environment, context.idempotency_key))
+/// })
+/// .needs_approval_if(|input| input.environment == "prod")
+/// .exclusive();
+/// assert_eq!(deploy.spec().input_schema["required"], serde_json::json!(["environment"]));
+/// ```
 pub fn function_tool<I, O, F, R>(
     name: impl Into<ToolName>,
     description: impl Into<Arc<str>>,
@@ -43,18 +67,24 @@ where
     F: Fn(I, ToolContext) -> R + Send + Sync + 'static,
     R: Future<Output = Result<O, ResponderError>> + Send + 'static,
 {
-    let call = move |input: Arc<Value>, context: ToolContext| match I::deserialize(&*input) {
-        Ok(input) => function(input, context)
-            .map(|result| Ok(serde_json::to_value(result?)?))
-            .boxed(),
-        Err(error) => std::future::ready(Err(ResponderError::from(error))).boxed(),
-    };
+    let (input_schema, form) = schema::input_of::<I>();
+    let call =
+        move |input: Arc<Value>, context: ToolContext| match I::deserialize(form.value(&input)) {
+            Ok(input) => function(input, context)
+                .map(|result| Ok(serde_json::to_value(result?)?))
+                .boxed(),
+            Err(error) => {
+                let error = ResponderError::from(error).with_kind("bad-arguments");
+                std::future::ready(Err(error)).boxed()
+            }
+        };
     FunctionTool {
         spec: ToolSpec {
             name: name.into(),
             description: description.into(),
-            input_schema: schema::input_of::<I>(),
+            input_schema,
         },
+        form,
         call: Arc::new(call),
         approval: Approval::Never,
         exclusive: false,
@@ -73,9 +103,14 @@ impl<I: DeserializeOwned + 'static> FunctionTool<I> {
     }
 
     /// A person has to agree to the calls of which this function says so (law W3).
+    ///
+    /// Arguments that fit the schema and still can't be read as the type, which only a `Deserialize` of one's own refuses, are
+    /// not asked about: their call fails before it runs.
     #[must_use]
     pub fn needs_approval_if(self, needs: impl Fn(&I) -> bool + Send + Sync + 'static) -> Self {
-        let needs = move |input: &Value| I::deserialize(input).is_ok_and(|input| needs(&input));
+        let form = self.form;
+        let needs =
+            move |input: &Value| I::deserialize(form.value(input)).is_ok_and(|input| needs(&input));
         Self {
             approval: Approval::If(Arc::new(needs)),
             ..self
@@ -122,6 +157,7 @@ impl<I> Clone for FunctionTool<I> {
     fn clone(&self) -> Self {
         Self {
             spec: self.spec.clone(),
+            form: self.form,
             call: self.call.clone(),
             approval: self.approval.clone(),
             exclusive: self.exclusive,
@@ -139,13 +175,28 @@ impl<I> fmt::Debug for FunctionTool<I> {
     }
 }
 
-/// An error as a model gets it in the place of a result (law W2).
+/// An error as a model gets it in the place of a result (law W2): bounded, and without secrets.
 pub(crate) fn error_result(message: &str) -> Value {
-    serde_json::json!({ "error": message })
+    json!({ "error": &*bounded(message) })
 }
 
-/// How many bytes a value has as JSON, without writing it.
+/// How many bytes a value has as JSON text. Writes none of it.
 pub(crate) fn json_len(value: &Value) -> usize {
-    let _ = value;
-    todo!()
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, value)
+        .expect("a JSON value is JSON, and counting can't fail");
+    count.0
 }
+
+#[cfg(test)]
+mod tests;

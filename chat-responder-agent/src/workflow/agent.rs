@@ -119,13 +119,13 @@ impl AgentTool {
         Self { tool, spec, shape }
     }
 
-    /// Whether arguments fit the schema; if not, what is wrong where, in a bounded text for the model to read.
-    pub(crate) fn validate(&self, input: &Value) -> Result<(), String> {
+    /// Whether arguments fit the schema; if not, what is wrong where, bounded and for the model to read.
+    pub(crate) fn validate(&self, input: &Value) -> Result<(), Arc<str>> {
         self.shape.validate(input)
     }
 
-    /// Whether the schema itself is sound.
-    pub(crate) fn compile(&self) -> Result<(), String> {
+    /// Whether the schema itself is sound; if not, why.
+    pub(crate) fn compile(&self) -> Result<(), Arc<str>> {
         self.shape.compile()
     }
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::schema::{self, Shape};
+use crate::schema::{self, Form, Shape, bounded};
 
 use super::{IntoPrompt, Progress, Prompt, PromptSource};
 
@@ -148,30 +148,36 @@ pub(crate) struct Output {
     /// As the model is told of it.
     pub(crate) schema: OutputSchema,
     shape: Shape,
-    /// Whether the value was asked for inside of an object.
-    wrapped: bool,
+    form: Form,
     /// Whether the type can be read from the value.
     reads: fn(&Value) -> Result<(), serde_json::Error>,
 }
 
 impl Output {
     fn of<T: JsonSchema + DeserializeOwned>() -> Self {
-        let (schema, wrapped) = schema::output_of::<T>();
+        let (schema, form) = schema::output_of::<T>();
         Self {
-            wrapped,
+            form,
             reads: |value| T::deserialize(value).map(drop),
             ..Self::from(schema)
         }
     }
 
-    /// The value that an answer's text holds; else what is wrong with it, in a bounded text for the model to read.
-    pub(crate) fn read(&self, text: &str) -> Result<Arc<Value>, String> {
-        let _ = text;
-        todo!()
+    /// The value that an answer's text holds; if none, what is wrong with the text, bounded and for the model to read.
+    pub(crate) fn read(&self, text: &str) -> Result<Arc<Value>, Arc<str>> {
+        let object: Value = serde_json::from_str(text)
+            .map_err(|error| bounded(&format!("the answer is no JSON: {error}")))?;
+        self.shape.validate(&object)?;
+        let value = self.form.value(&object);
+        (self.reads)(value).map_err(|error| bounded(&error.to_string()))?;
+        Ok(match self.form {
+            Form::Whole => object.into(),
+            Form::Inside | Form::Nothing => value.clone().into(),
+        })
     }
 
-    /// Whether the schema itself is sound.
-    pub(crate) fn compile(&self) -> Result<(), String> {
+    /// Whether the schema itself is sound; if not, why.
+    pub(crate) fn compile(&self) -> Result<(), Arc<str>> {
         self.shape.compile()
     }
 }
@@ -181,7 +187,7 @@ impl From<OutputSchema> for Output {
         Self {
             shape: Shape::new(schema.schema.clone()),
             schema,
-            wrapped: false,
+            form: Form::Whole,
             reads: |_| Ok(()),
         }
     }
