@@ -1,4 +1,4 @@
-//! What can be wrong: with a workflow before it runs, with a step as it runs, with what is asked of one that ran.
+//! What can be wrong: with a workflow before it runs, with a step as it runs.
 
 use std::sync::Arc;
 
@@ -197,31 +197,5 @@ impl CheckError {
             .with_kind("workflow-invalid")
             .with_retryable(false)
             .with_source(self)
-    }
-}
-
-/// Why there is no result of a step to read.
-#[derive(Debug, Clone, Error)]
-#[non_exhaustive]
-pub enum ProgressError {
-    /// The step or task has given nothing.
-    #[error("step {step} has given no result")]
-    Missing {
-        /// The step or task that was asked for.
-        step: StepId,
-    },
-    /// What it gave is of another type.
-    #[error("the result of step {step} is of another type: {error}")]
-    Misfit {
-        /// The step or task that was asked for.
-        step: StepId,
-        /// What does not fit.
-        error: Arc<serde_json::Error>,
-    },
-}
-
-impl ProgressError {
-    pub(crate) fn into_responder_error(self) -> ResponderError {
-        ResponderError::from(self).with_kind("result-missing")
     }
 }

@@ -6,7 +6,7 @@ mod schema;
 mod tool;
 mod workflow;
 
-pub use error::{CheckError, ProgressError, StepError};
+pub use error::{CheckError, StepError};
 /// What the schemas of tools' arguments and structured outputs are derived with.
 pub use schemars;
 pub use schemars::JsonSchema;

@@ -5,11 +5,9 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use chat_core::{ResponderError, SessionId, StepId, TurnId};
+use chat_core::{ResponderError, SessionId, StepId, StepResultError, TurnId};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-use crate::ProgressError;
 
 /// The results of the steps and tasks that are done, shared by all that reads them.
 #[derive(Debug, Clone, Default)]
@@ -75,15 +73,15 @@ impl Progress {
     /// What a step or task gave, as a type.
     ///
     /// # Errors
-    /// It has given nothing, or nothing of this type.
-    pub fn json<T: DeserializeOwned>(&self, step: &str) -> Result<T, ProgressError> {
+    /// [`StepResultError::Missing`] names the steps that gave a result, [`StepResultError::Form`] the place that does not fit.
+    pub fn json<T: DeserializeOwned>(&self, step: &str) -> Result<T, StepResultError> {
         let result = self
             .results
             .get(step)
-            .ok_or_else(|| ProgressError::Missing { step: step.into() })?;
-        T::deserialize(&*result).map_err(|error| ProgressError::Misfit {
+            .ok_or_else(|| self.missing(step.into()))?;
+        T::deserialize(&*result).map_err(|error| StepResultError::Form {
             step: step.into(),
-            error: Arc::new(error),
+            source: Arc::new(error),
         })
     }
 
@@ -105,11 +103,123 @@ impl Progress {
         &self.turn_id
     }
 
-    /// An error where a text was asked for that is not there.
+    /// An error where a text was asked for that was not there.
     pub(crate) fn all_there(&self) -> Result<(), ResponderError> {
         match self.missing.get() {
-            Some(step) => Err(ProgressError::Missing { step: step.clone() }.into_responder_error()),
+            Some(step) => {
+                let error = ResponderError::from(self.missing(step.clone()));
+                Err(error.with_kind("result-missing"))
+            }
             None => Ok(()),
         }
+    }
+
+    fn missing(&self, step: StepId) -> StepResultError {
+        StepResultError::Missing {
+            step,
+            steps: self.results.snapshot().into_keys().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::Message;
+    use serde_json::json;
+
+    use crate::{
+        Step,
+        workflow::{Prompt, PromptSource},
+    };
+
+    use super::*;
+
+    fn progress() -> Progress {
+        let results = Results::default();
+        results.insert("draft".into(), Arc::new(json!("Once")));
+        results.insert("count".into(), Arc::new(json!([1, 2])));
+        let (session, turn) = (SessionId::parse("s1"), TurnId::parse("t1"));
+        Progress::new(results, session.unwrap(), turn.unwrap())
+    }
+
+    fn prompt(step: Step) -> Result<Prompt, ResponderError> {
+        step.prompt.map(|prompt| prompt.make(&progress())).unwrap()
+    }
+
+    #[test]
+    fn results_read_as_text_as_a_type_and_as_they_are() {
+        let progress = progress();
+        assert_eq!(&*progress.text("draft"), "Once");
+        assert_eq!(&*progress.text("count"), "[1,2]");
+        assert_eq!(progress.json::<Vec<u8>>("count").unwrap(), [1, 2]);
+        assert_eq!(progress.get("draft").as_deref(), Some(&json!("Once")));
+        assert_eq!(progress.turn_id().as_str(), "t1");
+        assert_eq!(progress.session_id().as_str(), "s1");
+        assert!(progress.all_there().is_ok());
+    }
+
+    #[test]
+    fn only_a_text_that_is_missing_fails_whoever_asked() {
+        let progress = progress();
+        assert_eq!(progress.get("reply"), None);
+        let error = progress.json::<u8>("reply").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no step reply gave a result, but count, draft"
+        );
+        assert!(progress.all_there().is_ok());
+        assert_eq!(&*progress.text("reply"), "");
+        assert_eq!(&*progress.text("other"), "");
+        let error = progress.all_there().unwrap_err();
+        assert_eq!(
+            error.message(),
+            "no step reply gave a result, but count, draft"
+        );
+        assert_eq!(error.kind(), "result-missing");
+    }
+
+    #[test]
+    fn a_result_shows_once_it_is_there() {
+        let progress = progress();
+        progress
+            .results
+            .insert("reply".into(), Arc::new(json!("Hi")));
+        assert_eq!(&*progress.text("reply"), "Hi");
+        assert_eq!(progress.results.snapshot().len(), 3);
+    }
+
+    #[test]
+    fn a_prompt_is_made_of_texts_messages_and_results() {
+        for step in [
+            Step::new("s").prompt("Hi"),
+            Step::new("s").prompt(String::from("Hi")),
+            Step::new("s").prompt(Arc::<str>::from("Hi")),
+            Step::new("s").prompt(Message::user("Hi")),
+            Step::new("s").prompt(vec![Message::user("Hi")]),
+            Step::new("s").prompt_with(|_| "Hi"),
+            Step::new("s").prompt_with(|_| Ok::<_, ResponderError>("Hi")),
+        ] {
+            assert_eq!(prompt(step).unwrap().messages(), [Message::user("Hi")]);
+        }
+        let step = Step::new("s").prompt_with(|run| format!("{} and more", run.text("draft")));
+        assert_eq!(prompt(step).unwrap(), Prompt::from("Once and more"));
+        assert!(matches!(
+            Step::new("s").prompt("Hi").prompt,
+            Some(PromptSource::Fixed(_))
+        ));
+    }
+
+    #[test]
+    fn w1_a_prompt_without_what_it_asks_for_is_an_error() {
+        let step = Step::new("s").prompt_with(|run| format!("Review: {}", run.text("review")));
+        assert_eq!(prompt(step).unwrap_err().kind(), "result-missing");
+        let step = Step::new("s").prompt_with(|run| {
+            let count: u8 = run.json("count")?;
+            Ok::<_, ResponderError>(count.to_string())
+        });
+        assert_eq!(
+            prompt(step).unwrap_err().message(),
+            "the result of step count does not read as asked: invalid type: sequence, expected u8"
+        );
     }
 }

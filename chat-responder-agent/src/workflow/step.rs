@@ -192,3 +192,88 @@ impl From<OutputSchema> for Output {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(JsonSchema, Deserialize)]
+    #[expect(dead_code, reason = "read to see whether it can be")]
+    struct Verdict {
+        sound: bool,
+        why: Option<String>,
+    }
+
+    fn read(step: Step, text: &str) -> Result<Value, String> {
+        let value = step.output.map(|output| output.read(text)).unwrap();
+        value
+            .map(|value| (*value).clone())
+            .map_err(|misfit| misfit.to_string())
+    }
+
+    #[test]
+    fn an_answer_is_read_as_the_output_or_says_what_does_not_fit() {
+        let check = |text: &str, expected: Result<Value, &str>| {
+            let verdict = read(Step::new("judge").output::<Verdict>(), text);
+            assert_eq!(verdict, expected.map_err(str::to_owned));
+        };
+        let sound = json!({"sound": true, "why": null});
+        check(&format!(" {sound}\n"), Ok(sound));
+        check(
+            "Sure: {}",
+            Err("the answer is no JSON: expected value at line 1 column 1"),
+        );
+        check(
+            "",
+            Err("the answer is no JSON: EOF while parsing a value at line 1 column 0"),
+        );
+        check(
+            "{}",
+            Err("\"sound\" is a required property; \"why\" is a required property"),
+        );
+        check(
+            r#"{"sound": 1, "why": null}"#,
+            Err("at /sound: 1 is not of type \"boolean\""),
+        );
+    }
+
+    #[test]
+    fn an_output_that_is_no_object_comes_out_of_the_one_it_was_asked_for_in() {
+        let list = read(
+            Step::new("list").output::<Vec<u8>>(),
+            r#"{"value": [1, 2]}"#,
+        );
+        assert_eq!(list, Ok(json!([1, 2])));
+        assert_eq!(
+            read(Step::new("list").output::<()>(), "{}"),
+            Ok(json!(null))
+        );
+    }
+
+    #[test]
+    fn what_the_schema_takes_and_the_type_does_not_is_a_misfit() {
+        let misfit = read(Step::new("n").output::<u32>(), r#"{"value": 5000000000}"#);
+        assert_eq!(
+            misfit.unwrap_err(),
+            "invalid value: integer `5000000000`, expected u32"
+        );
+    }
+
+    #[test]
+    fn a_schema_of_ones_own_is_sent_as_it_is() {
+        let schema = OutputSchema {
+            name: "any".into(),
+            schema: Arc::new(json!({"type": "array", "items": {"type": "integer"}})),
+        };
+        let step = || Step::new("list").output_schema(schema.clone());
+        assert_eq!(
+            step().output.map(|output| output.schema),
+            Some(schema.clone())
+        );
+        assert_eq!(read(step(), "[1]"), Ok(json!([1])));
+        assert!(read(step(), "[true]").unwrap_err().starts_with("at /0: "));
+    }
+}

@@ -1,26 +1,19 @@
 use std::sync::Arc;
 
-use chat_core::{LanguageModel, ModelEvent, ModelRef, ModelRequest, OutputSchema, ResponderError};
-use futures_util::stream::{self, BoxStream, StreamExt};
+use chat_conformance::{ScriptedModel, ScriptedTool};
+use chat_core::{LanguageModel, OutputSchema};
 use serde_json::json;
 
 use crate::{Agent, Catch, Parallel, Sequence, Step, Task, function_tool};
 
 use super::*;
 
-struct Silent;
-
-impl LanguageModel for Silent {
-    fn model(&self) -> ModelRef {
-        ModelRef::new("test", "silent")
-    }
-    fn stream(&self, _: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ResponderError>> {
-        stream::empty().boxed()
-    }
+fn model() -> impl LanguageModel {
+    ScriptedModel::new().0
 }
 
 fn agent() -> Agent {
-    Agent::new(Silent).name("engineer")
+    Agent::new(model()).name("engineer")
 }
 
 fn step(id: &str) -> Step {
@@ -40,25 +33,6 @@ fn text(schema: serde_json::Value) -> OutputSchema {
 
 fn tool(name: &str) -> crate::FunctionTool<()> {
     function_tool(name, "", |(): (), _| async { Ok(()) })
-}
-
-struct BadTool;
-
-impl chat_core::Tool for BadTool {
-    fn spec(&self) -> chat_core::ToolSpec {
-        chat_core::ToolSpec {
-            name: "bad".into(),
-            description: "".into(),
-            input_schema: Arc::new(json!({"type": 7})),
-        }
-    }
-    fn call(
-        &self,
-        _: Arc<serde_json::Value>,
-        _: chat_core::ToolContext,
-    ) -> futures_util::future::BoxFuture<'static, Result<serde_json::Value, ResponderError>> {
-        unreachable!("nothing runs here")
-    }
 }
 
 fn nested(depth: usize) -> Node {
@@ -142,12 +116,18 @@ fn each_bad_workflow_is_told_what_is_wrong_where_and_what_to_do() {
             "agent engineer has two tools of the name x: give each a name of its own",
         ),
         (
-            Agent::new(Silent).tool(tool("")).then(step("draft")).into(),
+            Agent::new(model())
+                .tool(tool(""))
+                .then(step("draft"))
+                .into(),
             None,
             "agent has a tool without a name: give it one",
         ),
         (
-            agent().tool(BadTool).then(step("draft")).into(),
+            agent()
+                .tool(ScriptedTool::new("bad").0.taking(json!({"type": 7})))
+                .then(step("draft"))
+                .into(),
             None,
             "the input schema of tool bad of agent engineer is no JSON schema: 7 is not valid under any of the schemas listed in \
              the 'anyOf' keyword",
@@ -205,7 +185,7 @@ fn what_is_sound_passes() {
         .tool(tool("x"))
         .tool(tool("y"))
         .then(step("draft").output::<u8>())
-        .then(Agent::new(Silent).tool(tool("x")).then(step("inner")))
+        .then(Agent::new(model()).tool(tool("x")).then(step("inner")))
         .then(
             Parallel::new()
                 .and(task("a"))
