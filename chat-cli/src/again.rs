@@ -51,9 +51,9 @@ impl Call {
         self
     }
 
-    fn shown(self) -> String {
+    fn shown(self, program: &str) -> String {
         let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
-        let command = ["chat"].into_iter().chain(self.verb);
+        let command = [program].into_iter().chain(self.verb);
         let options = self.options.iter().map(String::as_str);
         let words = words.iter().map(String::as_str);
         let parts: Vec<&str> = if self.words.iter().any(|word| word.starts_with('-')) {
@@ -68,33 +68,54 @@ impl Call {
 
 /// How this command is to be called once more.
 #[derive(Debug, Clone)]
-pub(crate) enum Again {
-    /// On the store that is found without being named.
+pub(crate) struct Again {
+    program: &'static str,
+    store: Reach,
+}
+
+/// How a later call comes to the same store.
+#[derive(Debug, Clone)]
+enum Reach {
+    /// It is found without being named.
     Plain,
-    /// On the store that was named by `--store`.
-    Store(String),
+    /// It is named by `--store`.
+    Named(String),
     /// Not at all: what was said ends with this process.
     Never,
 }
 
 impl Again {
-    /// For the store that is used, and whether a flag named it.
-    pub(crate) fn on(store: &StoreAt, by_flag: bool) -> Self {
-        match store {
-            StoreAt::Memory => Self::Never,
-            StoreAt::Path(_) | StoreAt::Folder(_) | StoreAt::Sqlite(_) if by_flag => {
-                Self::Store(store.to_string())
-            }
-            StoreAt::Path(_) | StoreAt::Folder(_) | StoreAt::Sqlite(_) => Self::Plain,
+    /// On the store that is found without being named.
+    pub(crate) fn plain(program: &'static str) -> Self {
+        Self {
+            program,
+            store: Reach::Plain,
         }
     }
 
-    /// `chat` called so; `None` where it would find nothing.
+    /// For the store that is used, and whether a flag named it.
+    pub(crate) fn on(program: &'static str, store: &StoreAt, by_flag: bool) -> Self {
+        let store = match store {
+            StoreAt::Memory => Reach::Never,
+            StoreAt::Path(_) | StoreAt::Folder(_) | StoreAt::Sqlite(_) if by_flag => {
+                Reach::Named(store.to_string())
+            }
+            StoreAt::Path(_) | StoreAt::Folder(_) | StoreAt::Sqlite(_) => Reach::Plain,
+        };
+        Self { program, store }
+    }
+
+    /// The program's name.
+    pub(crate) fn program(&self) -> &'static str {
+        self.program
+    }
+
+    /// The program called so; `None` where it would find nothing.
     pub(crate) fn command(&self, call: Call) -> Option<String> {
-        match self {
-            Self::Plain => Some(call.shown()),
-            Self::Store(store) => Some(call.option("--store", store).shown()),
-            Self::Never => None,
+        match &self.store {
+            Reach::Plain => Some(call.shown(self.program)),
+            Reach::Named(store) => Some(call.option("--store", store).shown(self.program)),
+            Reach::Never => None,
         }
     }
 }
@@ -116,7 +137,8 @@ mod tests {
     #[test]
     fn c_a_proposed_command_reaches_the_same_store() {
         let folder = StoreAt::Folder("my chats".into());
-        let command = |store, by_flag| Again::on(store, by_flag).command(Call::of("sessions"));
+        let command =
+            |store, by_flag| Again::on("chat", store, by_flag).command(Call::of("sessions"));
         assert_eq!(command(&folder, false).as_deref(), Some("chat sessions"));
         assert_eq!(
             command(&folder, true).as_deref(),
@@ -128,17 +150,18 @@ mod tests {
     #[test]
     fn c_an_id_that_looks_like_an_option_is_proposed_as_none() {
         let delete = |id| Call::of("delete").word(id).flag("--yes");
-        let here = Again::Store("-here".into());
+        let plain = Again::plain("chat");
+        let here = Again::on("chat", &StoreAt::Path("-here".into()), true);
         for (again, call, command) in [
-            (&Again::Plain, delete("s"), "chat delete s --yes"),
-            (&Again::Plain, delete("--all"), "chat delete --yes -- --all"),
+            (&plain, delete("s"), "chat delete s --yes"),
+            (&plain, delete("--all"), "chat delete --yes -- --all"),
             (
                 &here,
                 delete("-s t"),
                 "chat delete --yes --store=-here -- '-s t'",
             ),
             (
-                &Again::Plain,
+                &plain,
                 Call::conversation().option("--session", "-s"),
                 "chat --session=-s",
             ),

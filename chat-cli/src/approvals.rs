@@ -6,7 +6,7 @@ use chat_runtime::Turn;
 use crate::desk::Desk;
 
 /// What is told to a responder whose request nobody can answer.
-const NOBODY: &str = "nobody can be asked: chat runs without a terminal";
+const NOBODY: &str = "nobody can be asked: there is no terminal";
 
 /// The question that stands on the terminal. What is pending is the turn's own to know (law R2).
 #[derive(Debug, Default)]
@@ -19,8 +19,8 @@ impl Approvals {
     pub(crate) fn see(&mut self, event: &ChatEvent, turn: &Turn, desk: &mut Desk) {
         match event {
             ChatEvent::ApprovalRequest { request, .. } if !desk.someone_is_here => {
-                desk.note(&format!(
-                    "chat: {} wants to run, and is denied: {NOBODY}",
+                desk.report(&format!(
+                    "{} wants to run, and is denied: {NOBODY}",
                     request.tool_name
                 ));
                 // Refused where it was withdrawn meanwhile: then there is nothing to deny.
@@ -54,7 +54,7 @@ impl Approvals {
             }
         };
         if let Err(why) = answered {
-            desk.note(&format!("chat: {why}"));
+            desk.report(&why.to_string());
         }
         self.ask_next(turn, desk);
     }

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use chat_core::{SessionId, TurnId};
-use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{
+    Args as _, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+    error::ErrorKind,
+};
 
 use crate::store_at::StoreAt;
 
@@ -15,7 +18,7 @@ Without a subcommand it is a conversation: type, and read the reply as it is wri
 quits, Ctrl-D leaves. Without a terminal each line of standard input is a turn, one after the other.
 
 Replies go to standard output, everything else to standard error. Each turn is in the session's journal before it is \
-answered, so that nothing asked is lost: what failed or was cut off can be answered again with `chat retry`.";
+answered, so that nothing asked is lost: what failed or was cut off can be answered again with `retry`.";
 
 const ENVIRONMENT: &str = "\
 Environment:
@@ -33,11 +36,28 @@ Examples:
   chat ask --json hi | jq -r 'select(.type == \"text-delta\").text'
   chat --base-url http://localhost:8080/v1 --model qwen3";
 
-/// The whole command line.
+const OTHERS_ENVIRONMENT: &str = "\
+Environment:
+  CHAT_STORE       The store, unless --store names one.
+
+Exit codes:
+  0 completed   1 failed   2 not understood   130 canceled";
+
+/// The whole command line of `chat`.
 #[derive(Debug, Parser)]
 #[command(name = "chat", version, about = ABOUT, long_about = format!("{ABOUT}.\n\n{MORE}"), after_help = ENVIRONMENT)]
+pub(crate) struct ChatArgs {
+    #[command(flatten)]
+    pub(crate) args: Args,
+
+    #[command(flatten)]
+    pub(crate) model: ModelOptions,
+}
+
+/// What every program of this kind understands, whoever answers.
+#[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session to continue: its id, or the beginning of one that chat made. A new one is created under this name.
+    /// The session to continue: its id, or the beginning of one that was made up for it. A new one is created under this name.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<SessionId>,
 
@@ -52,10 +72,19 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// Where journals are kept: a folder, an SQLite file (one that is there, or a name that ends in .db, .sqlite or .sqlite3), or
-    /// `memory:`, which ends with the command. `file:DIR` and `sqlite:FILE` leave no doubt [default: chat in your data folder].
+    /// `memory:`, which ends with the command. `file:DIR` and `sqlite:FILE` leave no doubt [default: a folder of this command's name in
+    /// your data folder].
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) store: Option<StoreAt>,
 
+    /// Print JSON for programs, one object a line.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// Who answers, and how: what `chat` alone is told.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct ModelOptions {
     /// The OpenAI-compatible server to ask [default: OpenAI's].
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
@@ -71,10 +100,6 @@ pub(crate) struct Options {
     /// Who answers.
     #[arg(long, global = true, value_name = "WHO")]
     pub(crate) responder: Option<Who>,
-
-    /// Print JSON for programs, one object a line.
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
 }
 
 /// Who answers.
@@ -94,7 +119,7 @@ pub(crate) enum Command {
         /// What to ask; `-`, or nothing with input from a pipe, reads standard input.
         #[arg(value_name = "INPUT")]
         input: Option<String>,
-        /// The session to continue: its id, or the beginning of one that chat made. A new one is created under this name.
+        /// The session to continue: its id, or the beginning of one that was made up for it. A new one is created under this name.
         #[arg(long, value_name = "ID")]
         session: Option<SessionId>,
     },
@@ -166,9 +191,28 @@ pub(crate) enum Command {
     },
 }
 
+impl ChatArgs {
+    /// Those of this process. Ends it where they can't be understood, or only ask for help.
+    pub(crate) fn of_this_process() -> Self {
+        let Self { args, model } = Self::parse();
+        let args = args.checked(Self::command());
+        Self { args, model }
+    }
+}
+
 impl Args {
+    /// Those of this process, as a program of another name and purpose reads them. Ends it where they can't be understood, or
+    /// only ask for help.
+    pub(crate) fn of_this_process(program: &'static str, about: &str) -> Self {
+        let mut command = command_of(program, about);
+        let matches = command.get_matches_mut();
+        Self::from_arg_matches(&matches)
+            .unwrap_or_else(|error| error.format(&mut command).exit())
+            .checked(command)
+    }
+
     /// Ends the command where `--session` stands before a subcommand that has no use for it: clap can't tell.
-    pub(crate) fn checked(self) -> Self {
+    fn checked(self, mut command: clap::Command) -> Self {
         let misplaced = match (&self.session, &self.command) {
             (Some(_), Some(Command::Ask { session, .. } | Command::Import { session, .. })) => {
                 session.is_some()
@@ -187,10 +231,8 @@ impl Args {
             (Some(_), None) | (None, _) => false,
         };
         if misplaced {
-            let said = "--session is for `chat ask`, `chat import` and a conversation, once; name the session after the subcommand";
-            Self::command()
-                .error(ErrorKind::ArgumentConflict, said)
-                .exit();
+            let said = "--session is for `ask`, `import` and a conversation, once; name the session after the subcommand";
+            command.error(ErrorKind::ArgumentConflict, said).exit();
         }
         self
     }
@@ -211,20 +253,48 @@ impl Args {
     }
 }
 
+/// The command line of a program that brings a responder of its own.
+fn command_of(program: &'static str, about: &str) -> clap::Command {
+    Args::augment_args(clap::Command::new(program))
+        .about(about.to_owned())
+        .long_about(format!("{about}.\n\n{MORE}"))
+        .after_help(OTHERS_ENVIRONMENT)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn c_the_command_line_is_sound() {
-        Args::command().debug_assert();
+        ChatArgs::command().debug_assert();
+        command_of("engineer", "Ships code").debug_assert();
+    }
+
+    #[test]
+    fn c_a_program_with_a_responder_of_its_own_has_no_options_for_a_model() {
+        let parse =
+            |line: &str| command_of("engineer", "Ships code").try_get_matches_from(line.split(' '));
+        assert!(parse("engineer ask hi --json --store memory:").is_ok());
+        for option in ["--model", "--base-url", "--instructions", "--responder"] {
+            let refused = parse(&format!("engineer ask hi {option} echo")).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::UnknownArgument, "{option}");
+        }
+        let help = command_of("engineer", "Ships code")
+            .render_long_help()
+            .to_string();
+        assert!(help.starts_with("Ships code.\n"), "{help}");
+        assert!(
+            !help.contains("OPENAI") && !help.contains("model"),
+            "{help}"
+        );
     }
 
     #[test]
     fn c_options_stand_before_or_after_the_subcommand() {
         for line in ["chat --model m ask hi", "chat ask hi --model m"] {
-            let args = Args::try_parse_from(line.split(' ')).unwrap();
-            assert_eq!(args.options.model.as_deref(), Some("m"), "{line}");
+            let args = ChatArgs::try_parse_from(line.split(' ')).unwrap();
+            assert_eq!(args.model.model.as_deref(), Some("m"), "{line}");
         }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) async fn answer(
 pub(crate) fn note_other(session: &Session, desk: &mut Desk) {
     let last = session.turns().last().map(|turn| turn.status);
     if last == Some(TurnStatus::Running) {
-        desk.note("chat: another process answers in this session; waiting for it");
+        desk.report("another process answers in this session; waiting for it");
     }
 }
 
@@ -55,7 +55,7 @@ fn input_of(given: Option<String>) -> Result<String, Problem> {
         Some(input) => input.to_owned(),
         None if std::io::stdin().is_terminal() => {
             return Err(Problem::usage("there is nothing to ask")
-                .advise("chat ask \"…\", or pipe it in; without `ask` it is a conversation"));
+                .advise("say it behind `ask`, or pipe it in; without `ask` it is a conversation"));
         }
         None => read_stdin()?,
     };

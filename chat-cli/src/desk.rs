@@ -41,7 +41,7 @@ impl Desk {
         Self {
             screen: Screen::of(false, Box::new(std::io::sink())),
             json: false,
-            again: Again::Plain,
+            again: Again::plain("chat"),
             someone_is_here: keyboard.is_some(),
             keyboard,
             notes: Box::new(notes),
@@ -59,6 +59,11 @@ impl Desk {
         self.leave_line();
         // Where standard error is gone there is nobody to tell.
         let _ = writeln!(self.notes, "{}", one_line(text));
+    }
+
+    /// Says something of the command's own, behind its name.
+    pub(crate) fn report(&mut self, text: &str) {
+        self.note(&format!("{}: {text}", self.again.program()));
     }
 
     /// Asks on standard error; the answer is typed on the same line.

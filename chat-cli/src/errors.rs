@@ -61,7 +61,9 @@ impl Problem {
 
     /// All of it, in lines; on a terminal nothing of it is obeyed.
     pub(crate) fn text(&self, again: &Again) -> String {
-        let mut text = format!("chat: {}\n", one_line(&self.said));
+        let program = again.program();
+        let mut text = format!("{program}: {}\n", one_line(&self.said));
+        let indent = " ".repeat(program.chars().count() + 2);
         for advice in &self.advice {
             let line = match advice {
                 Advice::Words(words) => Some(words.clone()),
@@ -71,10 +73,19 @@ impl Problem {
                 }
             };
             if let Some(line) = line {
-                text.push_str(&format!("      {}\n", one_line(&line)));
+                text.push_str(&format!("{indent}{}\n", one_line(&line)));
             }
         }
         text
+    }
+
+    /// What happened, and then what to do, for who has no command to propose.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        let advice = self.advice.iter().filter_map(|advice| match advice {
+            Advice::Words(words) => Some(words.as_str()),
+            Advice::Command(..) => None,
+        });
+        std::iter::once(self.said.as_str()).chain(advice)
     }
 
     /// The store that could not do what it was asked.
@@ -168,6 +179,7 @@ mod tests {
     use chat_core::{Damage, Place, ResponderError, Seq};
 
     use super::*;
+    use crate::store_at::StoreAt;
 
     #[test]
     fn c_errors_say_what_happened_where_and_what_to_do() {
@@ -184,22 +196,26 @@ mod tests {
             what: "checksum differs".into(),
         };
         assert_eq!(
-            Problem::store(&damage.into()).text(&Again::Plain),
+            Problem::store(&damage.into()).text(&Again::plain("chat")),
             "chat: session 01jd3k can't be read: line 7 of .chat/01jd3k.jsonl is damaged (checksum differs)\n      \
              the turns before it are intact: chat export 01jd3k --salvage\n"
         );
         let failed = TurnError::Failed(ResponderError::new("no\u{1b}[2J\nserver"));
         assert_eq!(
-            Problem::turn(&failed, &session, Some(&turn)).text(&Again::Plain),
+            Problem::turn(&failed, &session, Some(&turn)).text(&Again::plain("chat")),
             "chat: the turn failed: no␛[2J server\n      nothing is lost, answer it again: chat retry 01jd3k t1\n"
         );
         assert_eq!(
-            Problem::turn(&failed, &session, Some(&turn)).text(&Again::Never),
-            "chat: the turn failed: no␛[2J server\n"
+            Problem::turn(&failed, &session, Some(&turn)).text(&Again::on(
+                "engineer",
+                &StoreAt::Memory,
+                true
+            )),
+            "engineer: the turn failed: no␛[2J server\n"
         );
         let canceled = TurnError::Canceled { reason: None };
         assert_eq!(
-            Problem::turn(&canceled, &session, None).text(&Again::Plain),
+            Problem::turn(&canceled, &session, None).text(&Again::plain("chat")),
             "chat: canceled\n      it is not among the session's turns: chat show 01jd3k\n",
             "T6: it was canceled while it was queued"
         );

@@ -38,8 +38,8 @@ pub(crate) fn nothing_readable(id: &SessionId) -> Problem {
 /// Says what of a session is not in what was written of it.
 pub(crate) fn note_missing(id: &SessionId, torn: Option<&TornTail>, gaps: &[Gap], desk: &mut Desk) {
     if let Some(torn) = torn {
-        desk.note(&format!(
-            "chat: session {id} ends in a torn entry, which no one has seen; its {} bytes are left out",
+        desk.report(&format!(
+            "session {id} ends in a torn entry, which no one has seen; its {} bytes are left out",
             torn.bytes
         ));
     }
@@ -47,8 +47,8 @@ pub(crate) fn note_missing(id: &SessionId, torn: Option<&TornTail>, gaps: &[Gap]
         let bytes = gap
             .bytes
             .map_or_else(String::new, |bytes| format!(", {bytes} bytes"));
-        desk.note(&format!(
-            "chat: session {id}: {} can't be read and is left out: {}{bytes}",
+        desk.report(&format!(
+            "session {id}: {} can't be read and is left out: {}{bytes}",
             gap.place, gap.what
         ));
     }

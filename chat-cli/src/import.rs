@@ -26,7 +26,7 @@ pub(crate) async fn import(
         Some(path) => (of_file(path)?, named_by(path)),
         None if std::io::stdin().is_terminal() => {
             return Err(Problem::usage("there is nothing to import")
-                .advise("name a file that `chat export` wrote, or pipe one in"));
+                .advise("name a file that `export` wrote, or pipe one in"));
         }
         None => (read(std::io::stdin().lock(), "standard input")?, None),
     };
@@ -109,7 +109,8 @@ fn no_journal(name: &str, error: &LineError) -> Problem {
     let problem = Problem::failed(format!("{name} can't be imported: {error}"));
     match error {
         LineError::NewerFormat { .. } => problem.advise("nothing was imported"),
-        _ => problem
-            .advise("nothing was imported; what `chat export` writes can be, whole and unchanged"),
+        _ => {
+            problem.advise("nothing was imported; what `export` writes can be, whole and unchanged")
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The `chat` command as a library call: reads the process's arguments, sets up a chat, hands it to the front door.
+//! The `chat` command as a library call, and a way to have such a command around a responder of one's own.
 //!
 //! ```no_run
 //! // All of `src/main.rs`:
@@ -6,8 +6,10 @@
 //!     chat_cli::run()
 //! }
 //! ```
+//! [`Program`] is the same for another responder, such as a workflow: the repository's `chat-cli/examples` are two.
 
 mod again;
+mod answering;
 mod approvals;
 mod args;
 mod ask;
@@ -24,6 +26,7 @@ mod interrupts;
 mod keyboard;
 mod lookup;
 mod notices;
+mod program;
 mod render;
 mod retry;
 mod screen;
@@ -35,26 +38,19 @@ mod watch;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+pub use answering::{SetupError, model_from_env};
+pub use program::Program;
 
-use crate::{again::Again, args::Args, desk::Desk};
-
-/// Runs the command that the process's arguments name, and gives its exit code: 0 completed, 1 failed, 2 usage, 130 canceled.
+/// Runs the `chat` command that the process's arguments name, and gives its exit code: 0 completed, 1 failed, 2 usage, 130
+/// canceled.
 ///
 /// Starts a tokio runtime of its own: not to be called within one.
-#[tokio::main]
-pub async fn run() -> ExitCode {
-    let args = Args::parse().checked();
-    notices::to_stderr();
-    let json = args.options.json;
-    let exit = match setup::chat(&args) {
-        Ok((chat, again)) => {
-            let desk = Desk::of_this_process(again, json);
-            front_door::enter(chat, args.command, args.session, desk).await
-        }
-        Err(problem) => Desk::of_this_process(Again::Plain, json).tell(&problem),
-    };
-    exit.into()
+#[must_use]
+pub fn run() -> ExitCode {
+    let args = args::ChatArgs::of_this_process();
+    program::enter("chat", args.args, || {
+        answering::responder(&args.model, &setup::var)
+    })
 }
 
 /// The README's example, which must compile.

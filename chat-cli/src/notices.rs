@@ -11,18 +11,19 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// Shows from now on what this project's own crates warn of.
-pub(crate) fn to_stderr() {
+/// Shows from now on what this project's own crates warn of, as notices of this program.
+pub(crate) fn to_stderr(program: &'static str) {
     let ours = [
         "chat_core",
         "chat_runtime",
         "chat_store_file",
         "chat_store_sqlite",
         "chat_responder_model",
+        "chat_responder_agent",
     ];
     let ours = Targets::new().with_targets(ours.map(|target| (target, LevelFilter::WARN)));
     let lines = tracing_subscriber::fmt::layer()
-        .event_format(Plain)
+        .event_format(Plain { program })
         .with_ansi(false)
         .with_writer(std::io::stderr);
     let subscriber = tracing_subscriber::registry().with(lines).with(ours);
@@ -31,7 +32,9 @@ pub(crate) fn to_stderr() {
 }
 
 /// `chat: what happened session=… bytes=…`
-struct Plain;
+struct Plain {
+    program: &'static str,
+}
 
 impl<S, N> FormatEvent<S, N> for Plain
 where
@@ -44,7 +47,7 @@ where
         mut line: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        line.write_str("chat: ")?;
+        write!(line, "{}: ", self.program)?;
         context.format_fields(line.by_ref(), event)?;
         writeln!(line)
     }

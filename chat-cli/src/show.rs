@@ -54,11 +54,7 @@ fn print(id: &SessionId, turns: &Turns, gaps: &[Gap], desk: &mut Desk) {
     let mut page = Page {
         session: id,
         // A damaged journal takes no new turn.
-        again: if gaps.is_empty() {
-            &desk.again
-        } else {
-            &Again::Never
-        },
+        again: gaps.is_empty().then_some(&desk.again),
         is_whole: gaps.is_empty(),
         unanswered: unanswered(turns).map(|turn| &turn.id).collect(),
         text: String::new(),
@@ -120,7 +116,7 @@ impl Gap {
 /// The text of a session for a person. Writing to a string can't fail, so that what `write!` gives says nothing.
 struct Page<'a> {
     session: &'a SessionId,
-    again: &'a Again,
+    again: Option<&'a Again>,
     is_whole: bool,
     unanswered: BTreeSet<&'a TurnId>,
     text: String,
@@ -175,7 +171,7 @@ impl Page<'_> {
         let call = Call::of("retry")
             .word(self.session.as_str())
             .word(turn.id.as_str());
-        if let Some(command) = self.again.command(call) {
+        if let Some(command) = self.again.and_then(|again| again.command(call)) {
             self.line(&format!("answer it again: {command}"));
         }
     }

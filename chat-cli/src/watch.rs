@@ -92,8 +92,8 @@ impl Shown {
 
 fn note_retry(retry: &StepRetry, desk: &mut Desk) {
     let wait = f64::from(u32::try_from(retry.delay_ms).unwrap_or(u32::MAX)) / 1000.0;
-    desk.note(&format!(
-        "chat: {}; trying again in {wait:.1} s",
+    desk.report(&format!(
+        "{}; trying again in {wait:.1} s",
         retry.error.message
     ));
 }
@@ -102,10 +102,10 @@ fn note_retry(retry: &StepRetry, desk: &mut Desk) {
 fn note_cut(reply: &TurnReply, desk: &mut Desk) {
     match reply.metadata.finish_reason {
         Some(FinishReason::Length) => {
-            desk.note("chat: the reply is cut: the model ran into its limit of output tokens");
+            desk.report("the reply is cut: the model ran into its limit of output tokens");
         }
         Some(FinishReason::ContentFilter) => {
-            desk.note("chat: the reply is cut: the provider withheld the rest");
+            desk.report("the reply is cut: the provider withheld the rest");
         }
         Some(_) | None => {}
     }
