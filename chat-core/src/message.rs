@@ -100,6 +100,42 @@ impl Message {
         Self::text(Role::System, text)
     }
 
+    /// A model's tool call, such as in an exchange that shows a model how its tools are called.
+    #[must_use]
+    pub fn tool_call(
+        call_id: impl Into<CallId>,
+        tool: impl Into<ToolName>,
+        input: impl Into<Arc<Value>>,
+    ) -> Self {
+        let (call_id, tool, input) = (call_id.into(), tool.into(), input.into());
+        Self {
+            role: Role::Assistant,
+            parts: vec![Part::ToolCall {
+                call_id,
+                tool,
+                input,
+            }],
+        }
+    }
+
+    /// A tool's result, behind the call it answers.
+    #[must_use]
+    pub fn tool_result(
+        call_id: impl Into<CallId>,
+        tool: impl Into<ToolName>,
+        result: impl Into<Arc<Value>>,
+    ) -> Self {
+        let (call_id, tool, result) = (call_id.into(), tool.into(), result.into());
+        Self {
+            role: Role::Tool,
+            parts: vec![Part::ToolResult {
+                call_id,
+                tool,
+                result,
+            }],
+        }
+    }
+
     /// The message's texts as one; reasoning and tool parts are left out.
     #[must_use]
     pub fn to_text(&self) -> String {
@@ -152,6 +188,21 @@ mod tests {
             ]})
         );
         assert_eq!(serde_json::from_value::<Message>(json).unwrap(), message);
+    }
+
+    #[test]
+    fn a_tool_call_and_its_result_are_messages_of_one_part() {
+        let call = Message::tool_call("c1", "search", json!({"q": 1}));
+        let result = Message::tool_result("c1", "search", json!("found"));
+        assert_eq!(
+            serde_json::to_value([call, result]).unwrap(),
+            json!([
+                {"role": "assistant", "parts": [
+                    {"type": "tool-call", "callId": "c1", "tool": "search", "input": {"q": 1}}]},
+                {"role": "tool", "parts": [
+                    {"type": "tool-result", "callId": "c1", "tool": "search", "result": "found"}]},
+            ])
+        );
     }
 
     #[test]
