@@ -54,13 +54,20 @@ fn with_local_model(workspace: &Workspace, question: &str) -> Result<()> {
     .hold(question)
 }
 
-/// Our own model's server alone, until Ctrl-C or the end of standard input. The one line on stdout is its base URL.
+/// Our own model's server alone, until Ctrl-C or the end of standard input. The one line on stdout is its base URL; how to point
+/// something at it is said on stderr.
 pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
     let model = LocalModel::fetch(&directory(workspace))?;
     let server = start_server(workspace, &model)?;
     println!("{}", server.base_url());
     eprintln!(
-        "The model is named {}. Ctrl-C or the end of standard input stops it.",
+        "\nIn another terminal, for all that asks a model:\n\
+         \n  export OPENAI_BASE_URL={} CHAT_MODEL={}\
+         \n  cargo run --package chat-cli -- ask \"What is a journal?\"\
+         \n  cargo run --example draft_and_review -- ask \"What is a journal?\"\
+         \n  cargo run --example engineer\n\
+         \nCtrl-C or the end of standard input stops the server.",
+        server.base_url(),
         LocalModel::NAME
     );
     std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink())?;
