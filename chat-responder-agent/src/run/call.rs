@@ -1,0 +1,410 @@
+//! One model call: its stream read to the end, each piece an event.
+
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use chat_core::{
+    CallId, FinishReason, ModelEvent, ModelRequest, Part, Reasoning, ResponderError,
+    ResponderEvent, StepRetry, ToolCallRef, ToolName, TraceKind, TraceNode, Usage,
+};
+use futures_util::{StreamExt as _, stream::BoxStream};
+use serde_json::Value;
+
+use super::{
+    caught::{caught, quietly},
+    node::OpenNode,
+    state::State,
+    step::{StepScope, Written},
+};
+
+/// How many events of a model are read before others get their turn.
+const EVENTS_AT_ONCE: usize = 64;
+
+/// Between the texts of two calls of a step whose text is shown as one.
+const BLANK_LINE: &str = "\n\n";
+
+/// A whole answer.
+pub(crate) struct Answer {
+    /// Text and reasoning, as the model wrote them.
+    pub(crate) parts: Vec<Part>,
+    /// The text alone.
+    pub(crate) text: Arc<Value>,
+    /// The tool calls, in call order.
+    pub(crate) calls: Vec<Called>,
+}
+
+/// A tool call that a model made.
+#[derive(Clone)]
+pub(crate) struct Called {
+    pub(crate) call: Arc<ToolCallRef>,
+    pub(crate) input: Arc<Value>,
+}
+
+/// Asks the model once. Dropped, it closes what it opened.
+pub(crate) async fn ask(
+    scope: &StepScope,
+    written: &mut Written,
+    request: ModelRequest,
+) -> Result<Answer, ResponderError> {
+    let open = OpenCall::begin(scope, written.calls);
+    let place = || format!("the model {}", scope.agent.model_ref.model_id);
+    let stream = match caught(place, || scope.agent.model.stream(request)) {
+        Ok(stream) => stream,
+        Err(panicked) => {
+            open.failed(&panicked);
+            return Err(panicked);
+        }
+    };
+    let mut reading = Reading {
+        scope,
+        open,
+        stream,
+        shown: written.shown.as_mut(),
+        fresh: Vec::new(),
+        pieces: Vec::new(),
+        begun: BTreeMap::new(),
+        calls: BTreeMap::new(),
+        at_once: 0,
+    };
+    let read = reading.read().await;
+    reading.show();
+    let Reading {
+        open,
+        stream,
+        pieces,
+        calls,
+        ..
+    } = reading;
+    // The connection is let go with the answer.
+    quietly(|| drop(stream));
+    match read {
+        Ok(reason) => {
+            let text: String = pieces.iter().filter_map(Piece::text).collect();
+            let text = Arc::new(Value::String(text));
+            open.done(&reason, &text);
+            Ok(Answer {
+                parts: pieces.into_iter().map(Piece::into_part).collect(),
+                text,
+                calls: calls.into_values().collect(),
+            })
+        }
+        Err(error) => {
+            open.failed(&error);
+            Err(error)
+        }
+    }
+}
+
+/// What a model wrote, with what belongs together put together.
+enum Piece {
+    Text(String),
+    Reasoning(String, Option<Arc<Value>>),
+}
+
+impl Piece {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Reasoning(..) => None,
+        }
+    }
+
+    fn into_part(self) -> Part {
+        match self {
+            Self::Text(text) => Part::Text { text: text.into() },
+            Self::Reasoning(text, data) => Part::Reasoning {
+                text: text.into(),
+                data,
+            },
+        }
+    }
+}
+
+struct Reading<'a> {
+    scope: &'a StepScope,
+    open: OpenCall<'a>,
+    stream: BoxStream<'static, Result<ModelEvent, ResponderError>>,
+    /// All text of the step, where it is shown as it is written.
+    shown: Option<&'a mut String>,
+    /// Text that was read and not shown yet.
+    fresh: Vec<Arc<str>>,
+    pieces: Vec<Piece>,
+    begun: BTreeMap<u32, Arc<ToolCallRef>>,
+    calls: BTreeMap<u32, Called>,
+    at_once: usize,
+}
+
+impl Reading<'_> {
+    async fn read(&mut self) -> Result<FinishReason, ResponderError> {
+        loop {
+            let event = std::future::poll_fn(|cx| self.poll_event(cx)).await;
+            let Some(event) = event? else {
+                let cut = "the model's answer was cut off: it ended without a finish";
+                return Err(ResponderError::new(cut)
+                    .with_kind("truncated")
+                    .with_retryable(true));
+            };
+            if !matches!(event, ModelEvent::Text(_)) {
+                self.show();
+            }
+            match event {
+                ModelEvent::Finish(reason) => return Ok(reason),
+                other => self.take(other)?,
+            }
+        }
+    }
+
+    /// The next event. Text that was ready together is shown together, at the latest before others get their turn.
+    fn poll_event(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<ModelEvent>, ResponderError>> {
+        if self.at_once == EVENTS_AT_ONCE {
+            cx.waker().wake_by_ref();
+        } else {
+            let model = &self.scope.agent.model_ref.model_id;
+            let polled = caught(
+                || format!("the model {model}"),
+                || self.stream.poll_next_unpin(cx),
+            );
+            match polled {
+                Ok(Poll::Ready(event)) => {
+                    self.at_once += 1;
+                    return Poll::Ready(event.transpose());
+                }
+                Ok(Poll::Pending) => {}
+                Err(panicked) => return Poll::Ready(Err(panicked)),
+            }
+        }
+        self.at_once = 0;
+        self.show();
+        Poll::Pending
+    }
+
+    /// Shows the text that was read: first the update that carries it, then its deltas.
+    fn show(&mut self) {
+        if self.fresh.is_empty() {
+            return;
+        }
+        let StepScope { state, node, .. } = self.scope;
+        state.commit(|live| {
+            live.tree.update(*node, |node| {
+                for piece in &self.fresh {
+                    node.partial_text.push(piece.clone());
+                }
+            });
+        });
+        for text in self.fresh.drain(..).filter(|_| self.scope.is_reply) {
+            state.emit(ResponderEvent::TextDelta {
+                text,
+                step: Some(self.scope.id.clone()),
+            });
+        }
+    }
+
+    fn take(&mut self, event: ModelEvent) -> Result<(), ResponderError> {
+        let state = &self.scope.state;
+        match event {
+            ModelEvent::Text(text) => self.take_text(text),
+            ModelEvent::Reasoning { text, kind, data } => {
+                state.emit(ResponderEvent::ReasoningDelta(Box::new(Reasoning {
+                    text: text.clone(),
+                    step: Some(self.scope.id.clone()),
+                    kind,
+                    provider: Some(self.scope.agent.model_ref.provider.clone()),
+                    data: data.clone(),
+                })));
+                match (self.pieces.last_mut(), data) {
+                    (Some(Piece::Reasoning(before, None)), None) => before.push_str(&text),
+                    (_, data) => self
+                        .pieces
+                        .push(Piece::Reasoning(text.as_ref().into(), data)),
+                }
+            }
+            ModelEvent::ToolCallStart {
+                index,
+                call_id,
+                tool,
+            } => {
+                let call = self.open.call_ref(index, call_id, tool);
+                self.begun.insert(index, call.clone());
+                state.emit(ResponderEvent::ToolCallStart(call));
+            }
+            ModelEvent::ToolCallDelta {
+                index,
+                name_fragment,
+                arguments_fragment,
+            } => {
+                if let Some(call) = self.begun.get(&index) {
+                    state.emit(ResponderEvent::ToolCallDelta {
+                        call: call.clone(),
+                        name_fragment,
+                        arguments_fragment,
+                    });
+                }
+            }
+            ModelEvent::ToolCall {
+                index,
+                call_id,
+                tool,
+                input,
+            } => {
+                let call = self.open.call_ref(index, call_id, tool);
+                return self.take_call(index, call, input);
+            }
+            ModelEvent::Retry {
+                attempt,
+                delay_ms,
+                error,
+            } => state.emit(ResponderEvent::StepRetry(Box::new(StepRetry {
+                step: Some(self.scope.id.clone()),
+                number: self.open.number,
+                attempt,
+                delay_ms,
+                error,
+            }))),
+            ModelEvent::Usage(usage) => {
+                self.open.usage = Some(usage);
+                state.used(self.open.number, usage);
+            }
+            // The end is seen to by the reader. What a newer core may add is no text and no call.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_text(&mut self, text: Arc<str>) {
+        if text.is_empty() {
+            return;
+        }
+        let is_first = !self.pieces.iter().any(|piece| piece.text().is_some());
+        match self.pieces.last_mut() {
+            Some(Piece::Text(before)) => before.push_str(&text),
+            Some(Piece::Reasoning(..)) | None => {
+                self.pieces.push(Piece::Text(text.as_ref().into()))
+            }
+        }
+        let Some(shown) = &mut self.shown else {
+            return;
+        };
+        if is_first && !shown.is_empty() {
+            shown.push_str(BLANK_LINE);
+            self.fresh.push(BLANK_LINE.into());
+        }
+        shown.push_str(&text);
+        self.fresh.push(text);
+    }
+
+    fn take_call(
+        &mut self,
+        index: u32,
+        call: Arc<ToolCallRef>,
+        input: Arc<Value>,
+    ) -> Result<(), ResponderError> {
+        let Entry::Vacant(place) = self.calls.entry(index) else {
+            let twice = format!("the model made two tool calls in one place, {index}");
+            return Err(ResponderError::new(twice).with_kind("protocol"));
+        };
+        let state = &self.scope.state;
+        if !self.begun.contains_key(&index) {
+            state.emit(ResponderEvent::ToolCallStart(call.clone()));
+        }
+        state.emit(ResponderEvent::ToolCallReady {
+            call: call.clone(),
+            input: input.clone(),
+        });
+        place.insert(Called { call, input });
+        Ok(())
+    }
+}
+
+/// A model call that has begun. Dropped so, it was aborted.
+struct OpenCall<'a> {
+    scope: &'a StepScope,
+    number: u32,
+    usage: Option<Usage>,
+    /// `None` once it has ended.
+    node: Option<OpenNode>,
+}
+
+impl<'a> OpenCall<'a> {
+    /// Begins a call, the nth of its step.
+    fn begin(scope: &'a StepScope, nth: u32) -> Self {
+        let StepScope {
+            state,
+            agent,
+            id,
+            node,
+            ..
+        } = scope;
+        let number = state.begin_call(&agent.model_ref);
+        let open = OpenNode::push(state, *node, format!("{id}/model-{nth}"), |id| {
+            let mut model = TraceNode::new(id, TraceKind::Model, agent.model_ref.model_id.clone());
+            model.model = Some(agent.model_ref.clone());
+            model
+        });
+        state.emit(ResponderEvent::StepStart {
+            step: id.clone(),
+            number,
+        });
+        Self {
+            scope,
+            number,
+            usage: None,
+            node: Some(open),
+        }
+    }
+
+    fn call_ref(&self, index: u32, call_id: CallId, tool: ToolName) -> Arc<ToolCallRef> {
+        Arc::new(ToolCallRef {
+            step: self.scope.id.clone(),
+            number: self.number,
+            index,
+            call_id,
+            tool,
+        })
+    }
+
+    fn done(mut self, reason: &FinishReason, text: &Arc<Value>) {
+        let usage = self.usage;
+        if let Some(node) = self.node.take() {
+            let has_text = text.as_str().is_some_and(|text| !text.is_empty());
+            node.done(|node| {
+                node.usage = usage;
+                node.output = has_text.then(|| text.clone());
+            });
+        }
+        self.end(Some(reason));
+    }
+
+    fn failed(mut self, error: &ResponderError) {
+        let usage = self.usage;
+        if let Some(node) = self.node.take() {
+            node.failed(error, |node| node.usage = usage);
+        }
+        self.end(None);
+    }
+
+    fn end(&self, reason: Option<&FinishReason>) {
+        let state: &State = &self.scope.state;
+        state.end_call(self.number, &self.scope.id, reason);
+        state.emit(ResponderEvent::StepEnd {
+            step: self.scope.id.clone(),
+            number: self.number,
+            usage: self.usage.map(Box::new),
+            finish_reason: reason.cloned(),
+        });
+    }
+}
+
+impl Drop for OpenCall<'_> {
+    fn drop(&mut self) {
+        if let Some(node) = self.node.take() {
+            drop(node);
+            self.end(None);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! A step: asks the model, runs the tools it asks for, and asks again until it has answered.
+
+use std::sync::Arc;
+
+use chat_core::{Message, ModelRequest, NodeIndex, Part, ResponderError, Role, StepId};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::workflow::{Output, Step};
+
+use super::{
+    call::{self, Answer},
+    caught::caught,
+    clock::Clock,
+    leaf::progress,
+    plan::AgentScope,
+    state::State,
+    tools,
+};
+
+/// What all calls of a step work with.
+pub(crate) struct StepScope {
+    pub(crate) state: Arc<State>,
+    pub(crate) agent: Arc<AgentScope>,
+    pub(crate) id: StepId,
+    pub(crate) node: NodeIndex,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) clock: Option<Arc<Clock>>,
+    /// Its text is the reply as it is written.
+    pub(crate) is_reply: bool,
+}
+
+/// What a step has come to so far.
+#[derive(Default)]
+pub(crate) struct Written {
+    /// Model calls made.
+    pub(crate) calls: u32,
+    /// Tools called.
+    pub(crate) tools: u32,
+    /// The text shown as it was written, where it is shown at all: `Some` from the start.
+    pub(crate) shown: Option<String>,
+}
+
+pub(crate) async fn run(scope: StepScope, step: Step) -> Result<Arc<Value>, ResponderError> {
+    let Step {
+        id: _,
+        prompt,
+        stream,
+        output,
+        max_calls,
+        timeout: _,
+    } = step;
+    let mut messages = Vec::new();
+    messages.extend(scope.agent.instructions.clone().map(Message::system));
+    if let Some(prompt) = prompt {
+        let place = || format!("the prompt of step {}", scope.id);
+        let prompt = caught(place, || prompt.make(&progress(&scope.state)))??;
+        messages.extend(prompt.0);
+    }
+    let tools: Vec<_> = scope
+        .agent
+        .tools
+        .iter()
+        .map(|tool| tool.spec.clone())
+        .collect();
+    let mut written = Written {
+        shown: (stream || scope.is_reply).then(String::new),
+        ..Written::default()
+    };
+    let mut corrected = false;
+    loop {
+        let steers = scope.state.steering.boundary().await;
+        messages.extend(steers.into_iter().map(Message::user));
+        let request = ModelRequest {
+            messages: messages.clone(),
+            tools: tools.clone(),
+            output: output.as_ref().map(|output| output.schema.clone()),
+        };
+        written.calls += 1;
+        let answer = call::ask(&scope, &mut written, request).await?;
+        let is_last = written.calls >= max_calls;
+        if answer.calls.is_empty() {
+            let Some(output) = &output else {
+                return Ok(match written.shown {
+                    Some(shown) => Arc::new(Value::String(shown)),
+                    None => answer.text,
+                });
+            };
+            let misfit = match read(&scope, output, &answer)? {
+                Ok(value) => return Ok(value),
+                Err(misfit) => misfit,
+            };
+            if corrected || is_last {
+                let error = format!("its answer does not fit what was asked for: {misfit}");
+                return Err(ResponderError::new(error).with_kind("output-mismatch"));
+            }
+            corrected = true;
+            messages.extend(correction(answer, &misfit));
+        } else {
+            if is_last {
+                let error = format!("the model asked for tools in all of its {max_calls} calls");
+                return Err(ResponderError::new(error)
+                    .with_kind("too-many-calls")
+                    .with_retryable(false));
+            }
+            let results = tools::run(&scope, &mut written, &answer.calls).await;
+            messages.push(asked(answer));
+            messages.push(Message {
+                role: Role::Tool,
+                parts: results,
+            });
+        }
+    }
+}
+
+/// The value that an answer holds. What reads it is the caller's code.
+fn read(
+    scope: &StepScope,
+    output: &Output,
+    answer: &Answer,
+) -> Result<Result<Arc<Value>, Arc<str>>, ResponderError> {
+    let text = answer.text.as_str().unwrap_or_default();
+    caught(
+        || format!("what reads the output of step {}", scope.id),
+        || output.read(text),
+    )
+}
+
+/// What tells the model that its answer did not fit, once.
+fn correction(answer: Answer, misfit: &str) -> Vec<Message> {
+    let mut messages = Vec::new();
+    if answer.text.as_str().is_some_and(|text| !text.is_empty()) {
+        messages.push(asked(answer));
+    }
+    messages.push(Message::user(format!(
+        "Your answer does not fit the schema it was asked for: {misfit}\nAnswer again, with nothing but JSON that fits it."
+    )));
+    messages
+}
+
+/// An answer as the model reads it back: its reasoning too, which some servers want beside the calls it led to.
+fn asked(answer: Answer) -> Message {
+    let calls = answer.calls.into_iter().map(|call| Part::ToolCall {
+        call_id: call.call.call_id.clone(),
+        tool: call.call.tool.clone(),
+        input: call.input,
+    });
+    Message {
+        role: Role::Assistant,
+        parts: answer.parts.into_iter().chain(calls).collect(),
+    }
+}

@@ -1,0 +1,135 @@
+//! W2: tools of one answer run side by side, each call has one result, in call order, and errors are results.
+
+use chat_conformance::{ScriptedModel, ScriptedTool};
+use chat_core::{ChatEvent, FinishReason, Part, ResponderError, Role, ToolOutcome};
+use chat_responder_agent::{Agent, Step};
+use serde_json::{Value, json};
+
+use crate::support::{say, send, streaming};
+
+fn results(parts: &[Part]) -> Vec<(&str, Value)> {
+    parts
+        .iter()
+        .map(|part| match part {
+            Part::ToolResult {
+                call_id, result, ..
+            } => (call_id.as_str(), (**result).clone()),
+            other => panic!("no result: {other:?}"),
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn w2_c65_tools_run_side_by_side_end_as_they_end_and_results_are_in_call_order() {
+    let (model, mut script) = ScriptedModel::new();
+    let (tool, mut tools) = ScriptedTool::new("fetch");
+    let mut sent = send(streaming(move || {
+        Agent::new(model.clone())
+            .tool(tool.clone())
+            .then(Step::new("reply").prompt("Hello"))
+    }))
+    .await;
+    let call = script.next_call().await;
+    call.reasoning("hm");
+    call.tool_call(0, "a", "fetch", json!({"n": 1}));
+    call.tool_call(1, "b", "fetch", json!({"n": 2}));
+    call.tool_call(2, "c", "missing", json!({}));
+    call.finish(FinishReason::ToolCalls);
+    let first = tools.next_call().await;
+    let second = tools.next_call().await;
+    assert_eq!(first.input(), &json!({"n": 1}));
+    assert_eq!(
+        second.context().idempotency_key.rsplit('/').next(),
+        Some("2")
+    );
+    second.answer(json!("two"));
+    let ended = sent
+        .until(|event| match event {
+            ChatEvent::ToolExecutionEnd { call, outcome, .. } if *outcome == ToolOutcome::Ok => {
+                Some(call.call_id.clone())
+            }
+            _ => None,
+        })
+        .await;
+    assert_eq!(ended.as_str(), "b");
+    first.fail(ResponderError::new("no luck"));
+    let call = script.next_call().await;
+    let [prompt, asked, answered] = &call.request().messages[..] else {
+        panic!("{:?}", call.request());
+    };
+    assert_eq!(prompt.to_text(), "Hello");
+    assert_eq!(asked.role, Role::Assistant);
+    assert!(matches!(&asked.parts[0], Part::Reasoning { text, .. } if &**text == "hm"));
+    assert_eq!(answered.role, Role::Tool);
+    assert_eq!(
+        results(&answered.parts),
+        [
+            ("a", json!({"error": "no luck"})),
+            ("b", json!("two")),
+            (
+                "c",
+                json!({"error": "there is no tool missing; there are: fetch"})
+            ),
+        ]
+    );
+    call.text("done");
+    call.finish(FinishReason::Stop);
+    assert_eq!(&*sent.end().await.1.unwrap().text, "done");
+}
+
+#[tokio::test]
+async fn w2_an_exclusive_tool_runs_alone_and_is_not_overtaken() {
+    let (model, mut script) = ScriptedModel::new();
+    let (fetch, mut fetches) = ScriptedTool::new("fetch");
+    let (push, mut pushes) = ScriptedTool::new("push");
+    let push = push.exclusive();
+    let sent = send(streaming(move || {
+        Agent::new(model.clone())
+            .tool(fetch.clone())
+            .tool(push.clone())
+            .then(Step::new("reply").prompt("Hello"))
+    }))
+    .await;
+    let call = script.next_call().await;
+    call.tool_call(0, "a", "fetch", json!({}));
+    call.tool_call(1, "b", "push", json!({}));
+    call.tool_call(2, "c", "fetch", json!({}));
+    call.finish(FinishReason::ToolCalls);
+    let first = fetches.next_call().await;
+    assert!(pushes.try_next_call().is_none());
+    assert!(fetches.try_next_call().is_none());
+    first.answer(json!(1));
+    let alone = pushes.next_call().await;
+    assert!(fetches.try_next_call().is_none());
+    alone.answer(json!(2));
+    fetches.next_call().await.answer(json!(3));
+    say(&mut script, "done").await;
+    assert_eq!(&*sent.end().await.1.unwrap().text, "done");
+}
+
+#[tokio::test]
+async fn w2_what_does_not_fit_the_schema_or_panics_is_a_result_and_hooks_rewrite_all() {
+    let (model, mut script) = ScriptedModel::new();
+    let (tool, mut tools) = ScriptedTool::new("fetch");
+    let tool = tool.taking(json!({"type": "object", "properties": {"n": {"type": "integer"}}}));
+    let responder = streaming(move || {
+        Agent::new(model.clone())
+            .tool(tool.clone())
+            .then(Step::new("reply").prompt("Hello"))
+    })
+    .on_tool_result(|_, result| json!({ "seen": result }));
+    let sent = send(responder).await;
+    let call = script.next_call().await;
+    call.tool_call(0, "a", "fetch", json!({"n": "one"}));
+    call.tool_call(1, "b", "fetch", json!({"n": 2}));
+    call.finish(FinishReason::ToolCalls);
+    tools.next_call().await.panic("oh no");
+    let call = script.next_call().await;
+    let results = results(&call.request().messages[2].parts);
+    let said = |place: usize| results[place].1["seen"]["error"].as_str().unwrap();
+    assert!(said(0).contains("integer"), "{}", said(0));
+    assert_eq!(said(1), "the tool fetch panicked: oh no");
+    call.text("done");
+    call.finish(FinishReason::Stop);
+    assert_eq!(&*sent.end().await.1.unwrap().text, "done");
+}
