@@ -5,6 +5,7 @@
     reason = "a test fails by panicking, its helpers too"
 )]
 
+mod responder;
 mod support;
 mod w1_failures;
 mod w2_tools;
@@ -13,3 +14,4 @@ mod w4_stream;
 mod w5_steering;
 mod w6_cancel;
 mod w7_start_run;
+mod w8_costs;
