@@ -63,8 +63,9 @@ pub(crate) async fn task(state: Arc<State>, place: Place, task: Task) -> Result<
         timeout,
         |leaf| async move {
             let place = || format!("the task {id}");
+            let progress = progress(&state);
             let context = TaskContext {
-                progress: progress(&state),
+                progress: progress.clone(),
                 cancel: leaf.cancel,
                 session_id: state.ids.session_id.clone(),
                 turn_id: state.ids.turn_id.clone(),
@@ -72,7 +73,9 @@ pub(crate) async fn task(state: Arc<State>, place: Place, task: Task) -> Result<
                 idempotency_key: format!("{}/{id}", state.ids.root_turn_id).into(),
             };
             let work = caught(place, || run(context))?;
-            Ok(Arc::new(Caught::new(work, place).await??))
+            let result = Caught::new(work, place).await??;
+            progress.all_there()?;
+            Ok(Arc::new(result))
         },
     )
     .await

@@ -35,13 +35,13 @@ impl Results {
 
 /// What earlier steps and tasks gave. A step of a parallel branch is there once it is done, in whichever order that happens;
 /// what stands before in a sequence always is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Progress {
     results: Results,
     session_id: SessionId,
     turn_id: TurnId,
-    /// The first text that was asked for and is not there.
-    missing: OnceLock<StepId>,
+    /// The first text that was asked for and is not there, of all clones.
+    missing: Arc<OnceLock<StepId>>,
 }
 
 impl Progress {
@@ -50,7 +50,7 @@ impl Progress {
             results,
             session_id,
             turn_id,
-            missing: OnceLock::new(),
+            missing: Arc::default(),
         }
     }
 

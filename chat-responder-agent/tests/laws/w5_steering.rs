@@ -2,7 +2,7 @@
 
 use chat_conformance::{ScriptedModel, ScriptedTool};
 use chat_core::{FinishReason, SteerRefused};
-use chat_responder_agent::{Agent, Step};
+use chat_responder_agent::{Agent, Parallel, Step};
 use serde_json::json;
 
 use crate::support::{kinds, one_step, send, streaming};
@@ -59,4 +59,63 @@ async fn w5_one_that_no_call_will_follow_is_refused() {
     let refused = steer.await.unwrap().unwrap_err();
     assert!(matches!(refused.why, SteerRefused::ReplyIn), "{refused}");
     assert_eq!(&*sent.end().await.1.unwrap().text, "done");
+}
+
+#[tokio::test]
+async fn w5_side_by_side_the_first_step_at_its_boundary_takes_the_steer() {
+    let (model, mut script) = ScriptedModel::new();
+    let (tool, mut tools) = ScriptedTool::new("fetch");
+    let sent = send(streaming(move || {
+        let steps: Parallel = (0..20)
+            .map(|n| Step::new(format!("step-{n}")).prompt(format!("step-{n}.")))
+            .collect();
+        Agent::new(model.clone())
+            .tool(tool.clone())
+            .then(steps)
+            .then(Step::new("reply").prompt("reply"))
+    }))
+    .await;
+    let mut calls = Vec::new();
+    for n in 0..20 {
+        calls.push(script.call_asking(&format!("step-{n}.")).await);
+    }
+    let steer = tokio::spawn(sent.turn.steer("faster"));
+    tokio::task::yield_now().await;
+    let seventh = calls.remove(7);
+    for call in calls {
+        call.text("busy");
+        call.answer("done");
+    }
+    seventh.tool_call(0, "a", "fetch", json!({}));
+    seventh.finish(FinishReason::ToolCalls);
+    tools.next_call().await.answer(json!("fetched"));
+    let call = script.next_call().await;
+    let messages = &call.request().messages;
+    assert_eq!(messages[0].to_text(), "step-7.");
+    assert_eq!(messages[3].to_text(), "faster");
+    steer.await.unwrap().unwrap();
+    call.answer("done");
+    script.next_call().await.answer("well");
+    assert_eq!(&*sent.end().await.1.unwrap().text, "well");
+}
+
+#[tokio::test]
+async fn w5_a_steer_right_behind_the_input_reaches_the_first_call() {
+    let (model, mut script) = ScriptedModel::new();
+    let responder = streaming(move || one_step(&model));
+    let chat = chat_runtime::Chat::new(responder, chat_core::MemoryStore::new());
+    let session = chat.create_session().await.unwrap();
+    let turn = session.send("Hello");
+    let steer = session.steer("and be brief");
+    let call = script.next_call().await;
+    let asked: Vec<_> = call
+        .request()
+        .messages
+        .iter()
+        .map(|m| m.to_text())
+        .collect();
+    assert_eq!(asked, ["Hello", "and be brief"]);
+    call.answer("Hi");
+    steer.await.unwrap();
+    assert_eq!(&*turn.await.unwrap().text, "Hi");
 }
