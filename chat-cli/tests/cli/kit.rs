@@ -62,7 +62,16 @@ impl Home {
 
     /// The command without a terminal, an input or anything in its environment.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_chat"));
+        self.command_of(env!("CARGO_BIN_EXE_chat"), args)
+    }
+
+    /// Another program of that kind, with as little around it.
+    pub(crate) fn command_of<S: AsRef<OsStr>>(
+        &self,
+        program: impl AsRef<OsStr>,
+        args: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let mut command = Command::new(program);
         for name in [
             "OPENAI_API_KEY",
             "OPENAI_BASE_URL",

@@ -10,5 +10,6 @@ mod damage;
 mod errors;
 mod kit;
 mod moving;
+mod programs;
 mod showing;
 mod stopping;
