@@ -38,8 +38,10 @@ impl Server {
             ])
             // No GPU, even where there is one, and the likeliest word each time: everyone sees the same demo.
             .args(["--device", "none", "--threads", "1", "--temp", "0"])
-            // So small a model may repeat itself for ever; it is kept from it, and stopped where that doesn't help.
-            .args(["--repeat-penalty", "1.1", "--predict", "512"])
+            // So small a model may repeat itself for ever; it is kept from it, and stopped where that doesn't help. What lies
+            // further back may be repeated: a tool call that its prompt shows it.
+            .args(["--repeat-penalty", "1.1", "--repeat-last-n", "32"])
+            .args(["--predict", "512"])
             // Two conversations at once, each of 4,096 tokens.
             .args(["--ctx-size", "8192", "--parallel", "2"])
             .args(["--jinja", "--chat-template-file"])
