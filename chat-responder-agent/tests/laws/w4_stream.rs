@@ -4,7 +4,7 @@ use chat_conformance::{ModelScript, ScriptedModel};
 use chat_core::{ChatEvent, FinishReason};
 use chat_responder_agent::{Agent, AgentResponder, Step};
 
-use crate::support::{deltas, failure, node, one_step, say, send, streaming};
+use crate::support::{deltas, failure, kinds, node, one_step, say, send, streaming};
 
 fn responder() -> (AgentResponder, ModelScript) {
     let (model, script) = ScriptedModel::new();
@@ -79,4 +79,31 @@ async fn w4_a_reply_that_is_not_there_fails_the_turn_and_says_what_is() {
     let error = failure(sent.end().await.1);
     assert_eq!(error.kind(), "reply-missing");
     assert_eq!(error.message(), "the run gave no reply; these did: reply");
+}
+
+#[tokio::test]
+async fn w4_text_and_reasoning_that_come_together_keep_their_order() {
+    let (responder, mut script) = responder();
+    let sent = send(responder).await;
+    let call = script.next_call().await;
+    call.text("One");
+    call.reasoning("hm");
+    call.text(", two");
+    call.finish(FinishReason::Stop);
+    let (events, result) = sent.end().await;
+    assert_eq!(&*result.unwrap().text, "One, two");
+    let said: Vec<_> = kinds(&events)
+        .into_iter()
+        .filter(|kind| !matches!(*kind, "run-update" | "turn-start" | "turn-end"))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "step-start",
+            "text-delta",
+            "reasoning-delta",
+            "text-delta",
+            "step-end"
+        ]
+    );
 }

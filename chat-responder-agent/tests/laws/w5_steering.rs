@@ -1,9 +1,15 @@
 //! W5: steering is taken before the next model call of a running step, or refused.
 
+use std::sync::Arc;
+
 use chat_conformance::{ScriptedModel, ScriptedTool};
-use chat_core::{FinishReason, SteerRefused};
+use chat_core::{
+    FinishReason, LanguageModel, ModelEvent, ModelRef, ModelRequest, ResponderError, SteerRefused,
+};
 use chat_responder_agent::{Agent, Parallel, Step};
+use futures_util::stream::{self, BoxStream, StreamExt as _};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::support::{kinds, one_step, send, streaming};
 
@@ -118,4 +124,58 @@ async fn w5_a_steer_right_behind_the_input_reaches_the_first_call() {
     call.answer("Hi");
     steer.await.unwrap();
     assert_eq!(&*turn.await.unwrap().text, "Hi");
+}
+
+/// Says very much, all at once, when the gate opens.
+#[derive(Clone)]
+struct Flood(Arc<Notify>);
+
+impl LanguageModel for Flood {
+    fn model(&self) -> ModelRef {
+        ModelRef::new("test", "flood")
+    }
+
+    fn stream(&self, _: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ResponderError>> {
+        let gate = self.0.clone();
+        let drop = ModelEvent::Reasoning {
+            text: "drip".into(),
+            kind: None,
+            data: None,
+        };
+        let end = ModelEvent::Finish(FinishReason::Stop);
+        let flood = stream::iter(vec![drop; 10_000].into_iter().chain([end]).map(Ok));
+        stream::once(async move { gate.notified().await })
+            .flat_map(move |()| flood.clone())
+            .boxed()
+    }
+}
+
+#[tokio::test]
+async fn w5_a_boundary_waits_for_the_steer_to_be_polled_however_busy_its_siblings_are() {
+    let (model, mut script) = ScriptedModel::new();
+    let (tool, mut tools) = ScriptedTool::new("fetch");
+    let gate = Arc::new(Notify::new());
+    let flood = Flood(gate.clone());
+    let sent = send(streaming(move || {
+        let busy = Agent::new(flood.clone()).then(Step::new("busy").prompt("flood"));
+        let steered = Agent::new(model.clone())
+            .tool(tool.clone())
+            .then(Step::new("reply").prompt("Hello"));
+        Parallel::new().and(busy).and(steered)
+    }))
+    .await;
+    let call = script.next_call().await;
+    call.tool_call(0, "a", "fetch", json!({}));
+    call.finish(FinishReason::ToolCalls);
+    let running = tools.next_call().await;
+    let steer = tokio::spawn(sent.turn.steer("faster"));
+    tokio::task::yield_now().await;
+    gate.notify_one();
+    running.answer(json!("fetched"));
+    let call = script.next_call().await;
+    let last = call.request().messages.last().unwrap();
+    assert_eq!(last.to_text(), "faster");
+    steer.await.unwrap().unwrap();
+    call.answer("done");
+    assert_eq!(&*sent.end().await.1.unwrap().text, "done");
 }
