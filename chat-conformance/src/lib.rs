@@ -74,6 +74,17 @@
 //! | [`entries`] | entries to write, reading a journal to its end |
 //! | [`files`] | what a store has on the disk, with which modes, and what it has open |
 //! | [`holds`] | holds that are locks on files: their fairness, and what becomes of the files |
+//!
+//! # Doubles that wait for the test
+//! Each does nothing by itself, so that a test decides what comes before what and sleeps for nothing:
+//!
+//! | double | stands for | a test plays |
+//! | --- | --- | --- |
+//! | [`ScriptedModel`] | a language model | each call's text, reasoning, tool calls, failures, panics; calls side by side told apart |
+//! | [`ScriptedTool`] | a tool of a workflow | each call's result; sees its arguments, token and key, and whether it was dropped |
+//! | [`ScriptedResponder`] | what answers turns | each turn's events, reply, approvals and steers |
+//! | [`ScriptedServer`] | an OpenAI-compatible server | each chunk of each response |
+//! | [`GatedStore`] | a store | which of its operations waits or fails |
 
 pub mod entries;
 pub mod files;
