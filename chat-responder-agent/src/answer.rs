@@ -48,9 +48,9 @@ impl<T: IntoReply> IntoReply for Option<T> {
     }
 }
 
-impl<T: IntoReply> IntoReply for Result<T, ResponderError> {
+impl<T: IntoReply, E: Into<ResponderError>> IntoReply for Result<T, E> {
     fn into_reply(self) -> Result<Option<Arc<str>>, ResponderError> {
-        self.and_then(T::into_reply)
+        self.map_err(Into::into).and_then(T::into_reply)
     }
 }
 

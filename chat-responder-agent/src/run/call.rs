@@ -14,7 +14,7 @@ use futures_util::{StreamExt as _, stream::BoxStream};
 use serde_json::Value;
 
 use super::{
-    caught::{caught, quietly},
+    caught::{QuietDrop, caught},
     node::OpenNode,
     state::State,
     step::{StepScope, Written},
@@ -61,7 +61,7 @@ pub(crate) async fn ask(
     let mut reading = Reading {
         scope,
         open,
-        stream,
+        stream: QuietDrop(Some(stream)),
         shown: written.shown.as_mut(),
         fresh: Vec::new(),
         pieces: Vec::new(),
@@ -79,7 +79,7 @@ pub(crate) async fn ask(
         ..
     } = reading;
     // The connection is let go with the answer.
-    quietly(|| drop(stream));
+    drop(stream);
     match read {
         Ok(reason) => {
             let text: String = pieces.iter().filter_map(Piece::text).collect();
@@ -126,7 +126,7 @@ impl Piece {
 struct Reading<'a> {
     scope: &'a StepScope,
     open: OpenCall<'a>,
-    stream: BoxStream<'static, Result<ModelEvent, ResponderError>>,
+    stream: QuietDrop<BoxStream<'static, Result<ModelEvent, ResponderError>>>,
     /// All text of the step, where it is shown as it is written.
     shown: Option<&'a mut String>,
     /// Text that was read and not shown yet.
@@ -168,7 +168,10 @@ impl Reading<'_> {
             let model = &self.scope.agent.model_ref.model_id;
             let polled = caught(
                 || format!("the model {model}"),
-                || self.stream.poll_next_unpin(cx),
+                || match &mut self.stream.0 {
+                    Some(stream) => stream.poll_next_unpin(cx),
+                    None => Poll::Ready(None),
+                },
             );
             match polled {
                 Ok(Poll::Ready(event)) => {

@@ -29,25 +29,28 @@ pub(crate) fn quietly(run: impl FnOnce()) {
     }
 }
 
+/// What a caller made, such as a stream: a panic in its drop ends there.
+pub(crate) struct QuietDrop<T>(pub(crate) Option<T>);
+
+impl<T> Drop for QuietDrop<T> {
+    fn drop(&mut self) {
+        let held = self.0.take();
+        quietly(|| drop(held));
+    }
+}
+
 /// A caller's future, which is dropped as soon as it is done or has panicked.
 pub(crate) struct Caught<T, P> {
-    work: Option<BoxFuture<'static, T>>,
+    work: QuietDrop<BoxFuture<'static, T>>,
     place: P,
 }
 
 impl<T, P: Fn() -> String> Caught<T, P> {
     pub(crate) fn new(work: BoxFuture<'static, T>, place: P) -> Self {
         Self {
-            work: Some(work),
+            work: QuietDrop(Some(work)),
             place,
         }
-    }
-}
-
-impl<T, P> Caught<T, P> {
-    fn let_go(&mut self) {
-        let work = self.work.take();
-        quietly(|| drop(work));
     }
 }
 
@@ -56,7 +59,7 @@ impl<T, P: Fn() -> String + Unpin> Future for Caught<T, P> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let Some(work) = &mut this.work else {
+        let Some(work) = &mut this.work.0 else {
             return Poll::Pending;
         };
         let output = match caught(&this.place, || work.as_mut().poll(cx)) {
@@ -64,14 +67,8 @@ impl<T, P: Fn() -> String + Unpin> Future for Caught<T, P> {
             Ok(Poll::Ready(output)) => Ok(output),
             Err(panicked) => Err(panicked),
         };
-        this.let_go();
+        this.work = QuietDrop(None);
         Poll::Ready(output)
-    }
-}
-
-impl<T, P> Drop for Caught<T, P> {
-    fn drop(&mut self) {
-        self.let_go();
     }
 }
 

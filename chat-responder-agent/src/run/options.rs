@@ -34,7 +34,8 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// At most so many steps and tasks at once, 1 where 0 is given; those that wait begin in order. No bound unless set.
+    /// At most so many steps and tasks at once, 1 where 0 is given; those that wait begin in order. One that waits for a person
+    /// keeps its place. No bound unless set.
     #[must_use]
     pub fn concurrency(self, steps: usize) -> Self {
         Self {

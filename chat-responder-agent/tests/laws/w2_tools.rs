@@ -2,10 +2,10 @@
 
 use chat_conformance::{ScriptedModel, ScriptedTool};
 use chat_core::{ChatEvent, FinishReason, Part, ResponderError, Role, ToolOutcome};
-use chat_responder_agent::{Agent, Step};
+use chat_responder_agent::{Agent, AgentResponder, Step};
 use serde_json::{Value, json};
 
-use crate::support::{say, send, streaming};
+use crate::support::{one_step, say, send, streaming};
 
 fn results(parts: &[Part]) -> Vec<(&str, Value)> {
     parts
@@ -132,4 +132,51 @@ async fn w2_what_does_not_fit_the_schema_or_panics_is_a_result_and_hooks_rewrite
     call.text("done");
     call.finish(FinishReason::Stop);
     assert_eq!(&*sent.end().await.1.unwrap().text, "done");
+}
+
+#[tokio::test]
+async fn w2_c49_reasoning_goes_back_beside_the_calls_it_led_to_with_what_its_provider_wants() {
+    let (model, mut script) = ScriptedModel::new();
+    let (tool, mut tools) = ScriptedTool::new("fetch");
+    let sent = send(streaming(move || one_step(&model).tool(tool.clone()))).await;
+    let call = script.next_call().await;
+    call.reasoning("I ");
+    call.reasoning("think");
+    call.reasoning_with_data("", json!({"signature": "s"}));
+    call.tool_call(0, "a", "fetch", json!({"n": 1}));
+    call.finish(FinishReason::ToolCalls);
+    tools.next_call().await.answer(json!("seen"));
+    let call = script.next_call().await;
+    assert_eq!(
+        serde_json::to_value(&call.request().messages[1]).unwrap(),
+        json!({"role": "assistant", "parts": [
+            {"type": "reasoning", "text": "I think"},
+            {"type": "reasoning", "text": "", "data": {"signature": "s"}},
+            {"type": "tool-call", "callId": "a", "tool": "fetch", "input": {"n": 1}},
+        ]})
+    );
+    call.answer("done");
+    assert_eq!(&*sent.end().await.1.unwrap().text, "done");
+}
+
+#[tokio::test]
+async fn an_output_that_does_not_fit_is_corrected_once() {
+    let (model, mut script) = ScriptedModel::new();
+    let responder = AgentResponder::new("test", move |_| {
+        Agent::new(model.clone()).then(Step::new("count").prompt("How many?").output::<u8>())
+    })
+    .reply(|run| run.text("count"));
+    let sent = send(responder).await;
+    let call = script.next_call().await;
+    let output = call.request().output.clone().unwrap();
+    call.answer("many");
+    let call = script.next_call().await;
+    assert_eq!(call.request().output.as_ref(), Some(&output));
+    let [_, answer, correction] = &call.request().messages[..] else {
+        panic!("{:?}", call.request());
+    };
+    assert_eq!(answer.to_text(), "many");
+    assert!(correction.to_text().contains("no JSON"));
+    call.answer(r#"{"value": 7}"#);
+    assert_eq!(&*sent.end().await.1.unwrap().text, "7");
 }

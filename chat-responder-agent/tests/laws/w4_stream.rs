@@ -1,8 +1,9 @@
 //! W4: the step that is named streams the reply; what is left over comes last, and what contradicts it fails the turn.
 
-use chat_conformance::{ModelScript, ScriptedModel};
+use chat_conformance::{ModelScript, ScriptedModel, ScriptedTool};
 use chat_core::{ChatEvent, FinishReason};
 use chat_responder_agent::{Agent, AgentResponder, Step};
+use serde_json::json;
 
 use crate::support::{deltas, failure, kinds, node, one_step, say, send, streaming};
 
@@ -106,4 +107,47 @@ async fn w4_text_and_reasoning_that_come_together_keep_their_order() {
             "step-end"
         ]
     );
+}
+
+#[tokio::test]
+async fn w4_what_a_step_wrote_before_its_tools_is_shown_and_kept() {
+    let (model, mut script) = ScriptedModel::new();
+    let (tool, mut tools) = ScriptedTool::new("fetch");
+    let sent = send(streaming(move || one_step(&model).tool(tool.clone()))).await;
+    let call = script.next_call().await;
+    call.text("Let me look.");
+    call.tool_call(0, "a", "fetch", json!({}));
+    call.finish(FinishReason::ToolCalls);
+    tools.next_call().await.answer(json!("seen"));
+    let call = script.next_call().await;
+    assert_eq!(call.request().messages[1].to_text(), "Let me look.");
+    call.answer("It is there.");
+    let (events, result) = sent.end().await;
+    let reply = result.unwrap();
+    assert_eq!(&*reply.text, "Let me look.\n\nIt is there.");
+    assert_eq!(deltas(&events).concat(), &*reply.text);
+    let run = reply.run.unwrap();
+    assert_eq!(run.text("reply").as_deref(), Some(&*reply.text));
+    let last = node(&run.trace, "reply/model-2");
+    assert_eq!(last.output.as_deref(), Some(&json!("It is there.")));
+}
+
+#[tokio::test]
+async fn w4_without_a_streamed_step_the_reply_is_what_the_caller_takes() {
+    let (model, mut script) = ScriptedModel::new();
+    let responder = AgentResponder::new("test", move |_| one_step(&model))
+        .reply(|run| run.json::<String>("reply"));
+    let sent = send(responder).await;
+    say(&mut script, "Hi").await;
+    let (events, result) = sent.end().await;
+    assert_eq!(&*result.unwrap().text, "Hi");
+    assert!(deltas(&events).is_empty());
+}
+
+#[tokio::test]
+async fn w4_an_agent_that_names_no_reply_guesses_none() {
+    let (model, _script) = ScriptedModel::new();
+    let sent = send(AgentResponder::new("test", move |_| one_step(&model))).await;
+    let error = failure(sent.end().await.1);
+    assert_eq!(error.kind(), "reply-missing");
 }

@@ -1,15 +1,20 @@
 //! W7: a host starts the very run that the turn uses; its result is on the reply.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
-use chat_conformance::ScriptedModel;
-use chat_core::{FinishReason, ModelRef, Usage};
+use chat_conformance::{ScriptedModel, ScriptedTool};
+use chat_core::{
+    FinishReason, ModelRef, ResponderEvent, SteerRefused, TraceStatus, TraceTree, Usage,
+};
+use chat_responder_agent::{Agent, Node, Parallel, RunIds, RunOptions, Step};
+use futures_util::{FutureExt as _, StreamExt as _};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{failure, kinds, one_step, send, streaming};
+use crate::support::{failure, kinds, node, one_step, send, streaming};
 
 fn used(tokens: u64) -> Usage {
     Usage {
@@ -74,4 +79,88 @@ async fn w7_a_hosts_signal_cancels_the_run_beside_the_turns_own() {
     signal.cancel();
     call.dropped().await;
     assert_eq!(failure(sent.end().await.1).kind(), "canceled");
+}
+
+fn ids() -> RunIds {
+    RunIds {
+        session_id: "session".parse().unwrap(),
+        turn_id: "turn".parse().unwrap(),
+        root_turn_id: "root".parse().unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn w7_a_run_without_a_turn_is_read_steered_and_answered_by_its_host() {
+    let (model, mut script) = ScriptedModel::new();
+    let (tool, mut tools) = ScriptedTool::new("deploy");
+    let workflow = Node::from(one_step(&model).tool(tool.needing_approval()));
+    let run = workflow.start(RunOptions::default(), ids()).unwrap();
+    let (control, events) = (run.control(), run.events());
+    let mut requests = Box::pin(run.events().filter_map(async |event| match event {
+        ResponderEvent::ApprovalRequest(request) => Some(request),
+        _ => None,
+    }));
+    let run = tokio::spawn(run);
+    let call = script.next_call().await;
+    call.tool_call(0, "a", "deploy", json!({}));
+    call.finish(FinishReason::ToolCalls);
+    let request = requests.next().await.unwrap();
+    let steer = tokio::spawn(control.steer("with care".into()));
+    tokio::task::yield_now().await;
+    control.approve(&request.id);
+    let running = tools.next_call().await;
+    assert_eq!(&*running.context().idempotency_key, "root/reply/1");
+    running.answer(json!("deployed"));
+    let call = script.next_call().await;
+    assert_eq!(call.request().messages[3].to_text(), "with care");
+    steer.await.unwrap().unwrap();
+    call.answer("done");
+    let result = run.await.unwrap().unwrap();
+    assert_eq!(result.text("reply").as_deref(), Some("done"));
+    let events: Vec<_> = events.collect().await;
+    assert!(
+        matches!(events.last(), Some(ResponderEvent::RunUpdate(tree)) if *tree == result.trace)
+    );
+}
+
+#[tokio::test]
+async fn w7_a_run_that_is_dropped_stops_and_its_observers_see_how_it_was_left() {
+    let (model, mut script) = ScriptedModel::new();
+    let last = Arc::new(Mutex::new(TraceTree::default()));
+    let seen = last.clone();
+    let options = RunOptions::default().on_update(move |tree| *seen.lock().unwrap() = tree.clone());
+    let mut run = Node::from(one_step(&model)).start(options, ids()).unwrap();
+    assert!(
+        last.lock().unwrap().is_empty(),
+        "nothing happens unless it is polled"
+    );
+    assert!((&mut run).now_or_never().is_none());
+    let call = script.next_call().await;
+    let steer = run.control().steer("too late".into());
+    drop(run);
+    call.dropped().await;
+    assert!(matches!(steer.await, Err(SteerRefused::Ended)));
+    assert_eq!(
+        node(&last.lock().unwrap(), "reply").status,
+        TraceStatus::Aborted
+    );
+}
+
+#[tokio::test]
+async fn no_more_steps_run_at_once_than_allowed_and_those_that_wait_begin_in_order() {
+    let (model, mut script) = ScriptedModel::new();
+    let steps: Parallel = (0..5)
+        .map(|n| Step::new(format!("step-{n}")).prompt("Hello"))
+        .collect();
+    let workflow = Node::from(Agent::new(model).then(steps));
+    let options = RunOptions::default().concurrency(2);
+    let mut run = workflow.start(options, ids()).unwrap();
+    let mut open = Vec::new();
+    for n in 0..5 {
+        assert!((&mut run).now_or_never().is_none());
+        open.extend(std::iter::from_fn(|| script.try_next_call()));
+        assert_eq!(open.len(), if n < 4 { 2 } else { 1 }, "after {n} steps");
+        open.remove(0).answer("done");
+    }
+    assert_eq!(run.await.unwrap().steps.len(), 5);
 }
