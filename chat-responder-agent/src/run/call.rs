@@ -7,16 +7,15 @@ use std::{
 };
 
 use chat_core::{
-    CallId, FinishReason, ModelEvent, ModelRequest, Part, Reasoning, ResponderError,
-    ResponderEvent, StepRetry, ToolCallRef, ToolName, TraceKind, TraceNode, Usage,
+    FinishReason, ModelEvent, ModelRequest, Part, Reasoning, ResponderError, ResponderEvent,
+    StepRetry, ToolCallRef,
 };
 use futures_util::{StreamExt as _, stream::BoxStream};
 use serde_json::Value;
 
 use super::{
     caught::{QuietDrop, caught},
-    node::OpenNode,
-    state::State,
+    open_call::OpenCall,
     step::{StepScope, Written},
 };
 
@@ -321,93 +320,5 @@ impl Reading<'_> {
         });
         place.insert(Called { call, input });
         Ok(())
-    }
-}
-
-/// A model call that has begun. Dropped so, it was aborted.
-struct OpenCall<'a> {
-    scope: &'a StepScope,
-    number: u32,
-    usage: Option<Usage>,
-    /// `None` once it has ended.
-    node: Option<OpenNode>,
-}
-
-impl<'a> OpenCall<'a> {
-    /// Begins a call, the nth of its step.
-    fn begin(scope: &'a StepScope, nth: u32) -> Self {
-        let StepScope {
-            state,
-            agent,
-            id,
-            node,
-            ..
-        } = scope;
-        let number = state.begin_call(&agent.model_ref);
-        let open = OpenNode::push(state, *node, format!("{id}/model-{nth}"), |id| {
-            let mut model = TraceNode::new(id, TraceKind::Model, agent.model_ref.model_id.clone());
-            model.model = Some(agent.model_ref.clone());
-            model
-        });
-        state.emit(ResponderEvent::StepStart {
-            step: id.clone(),
-            number,
-        });
-        Self {
-            scope,
-            number,
-            usage: None,
-            node: Some(open),
-        }
-    }
-
-    fn call_ref(&self, index: u32, call_id: CallId, tool: ToolName) -> Arc<ToolCallRef> {
-        Arc::new(ToolCallRef {
-            step: self.scope.id.clone(),
-            number: self.number,
-            index,
-            call_id,
-            tool,
-        })
-    }
-
-    fn done(mut self, reason: &FinishReason, text: &Arc<Value>) {
-        let usage = self.usage;
-        if let Some(node) = self.node.take() {
-            let has_text = text.as_str().is_some_and(|text| !text.is_empty());
-            node.done(|node| {
-                node.usage = usage;
-                node.output = has_text.then(|| text.clone());
-            });
-        }
-        self.end(Some(reason));
-    }
-
-    fn failed(mut self, error: &ResponderError) {
-        let usage = self.usage;
-        if let Some(node) = self.node.take() {
-            node.failed(error, |node| node.usage = usage);
-        }
-        self.end(None);
-    }
-
-    fn end(&self, reason: Option<&FinishReason>) {
-        let state: &State = &self.scope.state;
-        state.end_call(self.number, &self.scope.id, reason);
-        state.emit(ResponderEvent::StepEnd {
-            step: self.scope.id.clone(),
-            number: self.number,
-            usage: self.usage.map(Box::new),
-            finish_reason: reason.cloned(),
-        });
-    }
-}
-
-impl Drop for OpenCall<'_> {
-    fn drop(&mut self) {
-        if let Some(node) = self.node.take() {
-            drop(node);
-            self.end(None);
-        }
     }
 }

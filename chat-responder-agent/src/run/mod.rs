@@ -11,6 +11,7 @@ mod leaf;
 mod names;
 mod node;
 mod nodes;
+mod open_call;
 mod options;
 mod plan;
 mod spend;
