@@ -119,7 +119,7 @@ fn move_reference_in(words: &mut Map<String, Value>) {
 /// Whether an object has fields that its own list does not name, or can't be told to have.
 fn is_open(schema: &Schema) -> bool {
     let has = |word: &&str| schema.get(*word).is_some();
-    has(&"allOf") || (has(&"properties") && OPEN_WORDS.iter().any(|word| has(word)))
+    has(&"allOf") || (has(&"properties") && OPEN_WORDS.iter().any(has))
 }
 
 /// Requires all fields of an object and allows no others. What maps names to values has no list of fields, and stays a map.

@@ -1,3 +1,5 @@
+//! What the schemas of types come to, and how values are read by them.
+
 #![expect(dead_code, reason = "the types are read for their schemas")]
 
 use std::collections::BTreeMap;

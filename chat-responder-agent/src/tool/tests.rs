@@ -1,3 +1,5 @@
+//! Tools made of functions: their schemas, their arguments, when they ask.
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use chat_core::{SessionId, TurnId};

@@ -23,7 +23,6 @@ pub(crate) use prompt::PromptSource;
 pub use prompt::{IntoPrompt, Prompt};
 pub(crate) use step::Output;
 pub use step::Step;
-pub(crate) use task::TaskFn;
 pub use task::{Task, TaskContext};
 
 /// How deep nodes may stand in each other. What runs them is as deep as they are, so that it needs a bound.

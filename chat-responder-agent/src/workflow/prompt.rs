@@ -71,10 +71,13 @@ impl<T: Into<Prompt>> IntoPrompt for Result<T, ResponderError> {
     }
 }
 
+/// Makes a prompt of what earlier steps gave.
+type MakePrompt = Box<dyn FnOnce(&Progress) -> Result<Prompt, ResponderError> + Send>;
+
 /// Where a step's prompt comes from.
 pub(crate) enum PromptSource {
     Fixed(Prompt),
-    Made(Box<dyn FnOnce(&Progress) -> Result<Prompt, ResponderError> + Send>),
+    Made(MakePrompt),
 }
 
 impl PromptSource {

@@ -1,3 +1,5 @@
+//! What is wrong with a workflow is told before it runs.
+
 use std::sync::Arc;
 
 use chat_conformance::{ScriptedModel, ScriptedTool};
