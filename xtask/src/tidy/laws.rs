@@ -13,6 +13,7 @@ const PARTS: &[(&str, char)] = &[
     ("stores", 'S'),
     ("responders", 'R'),
     ("model", 'M'),
+    ("workflows", 'W'),
 ];
 
 /// The suites: their laws are functions of a library, which its users' tests call by name.
