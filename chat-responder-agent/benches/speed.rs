@@ -266,7 +266,7 @@ async fn steps_of_a_turn() {
 }
 
 /// The same without a chat around it, whose share weighs more in the short turns. What is left to grow is the way to a node of
-/// the trace: one level for each 32 times as many nodes.
+/// the trace: one level for each 16 times as many nodes.
 async fn steps_of_a_run() {
     let runs = async |steps: usize| {
         let started = Instant::now();

@@ -31,10 +31,14 @@ pub struct TraceTree {
 #[serde(transparent)]
 pub struct NodeIndex(u32);
 
+/// A change copies the way to its node, each level of it 2 to the power of this wide, and counts references for all that width:
+/// narrower than the vector's own 32, since a trace is changed far more often than it is read by index.
+const BITS: u8 = 4;
+
 impl Default for TraceTree {
     fn default() -> Self {
         Self {
-            nodes: VectorSync::new_sync(),
+            nodes: VectorSync::new_with_bits(BITS),
         }
     }
 }
