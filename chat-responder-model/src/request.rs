@@ -10,7 +10,7 @@ use async_openai::types::chat::{
 use bytes::Bytes;
 use chat_core::{Message, ModelRequest, OutputSchema, Part, Role, ToolSpec};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{OpenAi, Settings};
 
@@ -188,7 +188,7 @@ fn tool_call(part: &Part) -> Option<ChatCompletionMessageToolCalls> {
     };
     let function = FunctionCall {
         name: tool.to_string(),
-        arguments: as_text(input),
+        arguments: arguments(input),
     };
     Some(ChatCompletionMessageToolCalls::Function(
         ChatCompletionMessageToolCall {
@@ -196,6 +196,15 @@ fn tool_call(part: &Part) -> Option<ChatCompletionMessageToolCalls> {
             function,
         },
     ))
+}
+
+/// Arguments as a server takes them back: many parse them, and refuse a conversation in which they are no JSON object. What a
+/// model wrote instead goes back inside of one, for it to see.
+fn arguments(input: &Value) -> String {
+    match input {
+        Value::Object(_) => input.to_string(),
+        other => json!({ "invalid": as_text(other) }).to_string(),
+    }
 }
 
 fn tool_result(part: &Part) -> Option<ChatCompletionRequestMessage> {

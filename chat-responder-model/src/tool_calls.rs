@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::wire::ToolCallDelta;
 
-/// The most an id of a tool call may hold, in bytes; servers write some dozens.
-const MAX_CALL_ID_BYTES: usize = 256;
+/// The most the id of a tool call or the name of its tool may hold, in bytes; servers write some dozens, and take 64 for a name.
+const MAX_NAME_BYTES: usize = 256;
 
 /// The tool calls of one answer, in the order they began.
 #[derive(Debug, Default)]
@@ -54,9 +54,11 @@ impl ToolCalls {
         let call = &mut self.calls[place];
         let mut name_fragment = None;
         // Some servers repeat the whole name with every piece.
-        if !name.is_empty() && name != call.tool {
-            call.tool.push_str(&name);
-            name_fragment = Some(Arc::from(name));
+        if name != call.tool {
+            let left = MAX_NAME_BYTES.saturating_sub(call.tool.len());
+            let more = &name[..name.floor_char_boundary(left)];
+            call.tool.push_str(more);
+            name_fragment = Some(more).filter(|more| !more.is_empty()).map(Arc::from);
         }
         if found.is_none() {
             let tool = call.tool.as_str().into();
@@ -93,7 +95,7 @@ impl ToolCalls {
 
 impl Call {
     fn new(place: usize, wire_index: Option<u64>, wire_id: String) -> Self {
-        let call_id = match &wire_id[..wire_id.floor_char_boundary(MAX_CALL_ID_BYTES)] {
+        let call_id = match &wire_id[..wire_id.floor_char_boundary(MAX_NAME_BYTES)] {
             "" => format!("call-{place}"),
             id => id.to_owned(),
         };
@@ -234,5 +236,12 @@ mod tests {
             json!([piece(json!(0), "b", "ge", ""), piece(json!(0), "", "t", "")]),
             &[("b", "get", json!({}))],
         );
+    }
+    #[test]
+    fn ids_and_names_are_bounded_whatever_a_server_writes() {
+        let long = "é".repeat(MAX_NAME_BYTES);
+        let cut = &long[..MAX_NAME_BYTES];
+        let piece = json!({"index": 0, "id": long, "function": {"name": long}});
+        check(json!([piece, piece]), &[(cut, cut, json!({}))]);
     }
 }

@@ -155,3 +155,29 @@ fn c49_calls_results_and_the_reasoning_behind_them_go_back() {
     assert_eq!(sent["tools"][0]["function"]["name"], "f");
     assert_eq!(sent["response_format"]["json_schema"]["strict"], true);
 }
+
+#[test]
+fn c60_arguments_that_are_no_object_go_back_inside_of_one() {
+    let check = |input: Value, arguments: Value| {
+        let call = Part::ToolCall {
+            call_id: "a".into(),
+            tool: "f".into(),
+            input: Arc::new(input),
+        };
+        let request = ModelRequest {
+            messages: vec![Message {
+                role: Role::Assistant,
+                parts: vec![call],
+            }],
+            ..Default::default()
+        };
+        let sent = sent("http://host/v1", Settings::default(), request);
+        let written = &sent["messages"][0]["tool_calls"][0]["function"]["arguments"];
+        let read: Value = serde_json::from_str(written.as_str().unwrap()).unwrap();
+        assert_eq!(read, arguments);
+    };
+    check(json!({}), json!({}));
+    check(json!("{\"x\": "), json!({"invalid": "{\"x\": "}));
+    check(json!([1]), json!({"invalid": "[1]"}));
+    check(json!(null), json!({"invalid": "null"}));
+}
