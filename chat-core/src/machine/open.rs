@@ -57,7 +57,7 @@ pub(super) struct Open {
     approvals: Begun<ApprovalId, Arc<ApprovalRequest>>,
     resolved: BTreeMap<ApprovalId, Resolved>,
     /// By the number of the model call and the call's place in it: servers give one call id to several calls.
-    tools: Begun<(u32, u32), (Arc<ToolCallRef>, Timestamp)>,
+    tools: Begun<(u32, u32), (Arc<ToolCallRef>, Option<Timestamp>)>,
     steps: Begun<(StepId, u32), (StepId, u32)>,
     tree: Option<TraceTree>,
 }
@@ -111,9 +111,15 @@ impl Open {
         pending
     }
 
+    /// A call that was made has an end, whether it is run or not.
+    pub(super) fn tool_called(&mut self, call: &Arc<ToolCallRef>) {
+        self.tools
+            .begin((call.number, call.index), (call.clone(), None));
+    }
+
     pub(super) fn tool_started(&mut self, call: &Arc<ToolCallRef>, now: Timestamp) {
         self.tools
-            .begin((call.number, call.index), (call.clone(), now));
+            .begin((call.number, call.index), (call.clone(), Some(now)));
     }
 
     pub(super) fn tool_ended(&mut self, call: &ToolCallRef) {
@@ -141,15 +147,15 @@ impl Open {
             self.resolved.insert(id.clone(), Resolved::Withdrawn);
             events.push(ResponderEvent::ApprovalWithdrawn { id, reason: None });
         }
-        events.extend(
-            self.tools
-                .drain()
-                .map(|(call, started)| ResponderEvent::ToolExecutionEnd {
-                    call,
-                    outcome: ToolOutcome::Aborted,
-                    duration_ms: u64::try_from(now.as_millis() - started.as_millis()).unwrap_or(0),
-                }),
-        );
+        events.extend(self.tools.drain().map(|(call, started)| {
+            ResponderEvent::ToolExecutionEnd {
+                call,
+                outcome: ToolOutcome::Aborted,
+                duration_ms: started
+                    .and_then(|at| u64::try_from(now.as_millis() - at.as_millis()).ok())
+                    .unwrap_or(0),
+            }
+        }));
         events.extend(
             self.steps
                 .drain()

@@ -214,6 +214,7 @@ fn note(
         }
         ResponderEvent::StepStart { step, number } => running.open.step_started(step, *number),
         ResponderEvent::StepEnd { step, number, .. } => running.open.step_ended(step, *number),
+        ResponderEvent::ToolCallReady { call, .. } => running.open.tool_called(call),
         ResponderEvent::ToolExecutionStart(call) => running.open.tool_started(call, now),
         ResponderEvent::ToolExecutionEnd { call, .. } => running.open.tool_ended(call),
         ResponderEvent::Usage(usage) => {
@@ -226,7 +227,6 @@ fn note(
         | ResponderEvent::StepRetry(_)
         | ResponderEvent::ToolCallStart(_)
         | ResponderEvent::ToolCallDelta { .. }
-        | ResponderEvent::ToolCallReady { .. }
         | ResponderEvent::ToolResult { .. } => {}
     }
     Noted::Show

@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::{
     caught::{QuietDrop, caught},
     open_call::OpenCall,
+    open_tool::OpenTool,
     step::{StepScope, Written},
 };
 
@@ -36,10 +37,10 @@ pub(crate) struct Answer {
 }
 
 /// A tool call that a model made.
-#[derive(Clone)]
 pub(crate) struct Called {
     pub(crate) call: Arc<ToolCallRef>,
     pub(crate) input: Arc<Value>,
+    pub(crate) open: OpenTool,
 }
 
 /// Asks the model once. Dropped, it closes what it opened.
@@ -318,7 +319,8 @@ impl Reading<'_> {
             call: call.clone(),
             input: input.clone(),
         });
-        place.insert(Called { call, input });
+        let open = OpenTool::new(state, &call);
+        place.insert(Called { call, input, open });
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ mod names;
 mod node;
 mod nodes;
 mod open_call;
+mod open_tool;
 mod options;
 mod plan;
 mod spend;

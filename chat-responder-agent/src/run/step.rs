@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::workflow::{Output, Step};
 
 use super::{
-    call::{self, Answer},
+    call::{self, Answer, Called},
     caught::caught,
     clock::Clock,
     leaf::progress,
@@ -103,8 +103,8 @@ pub(crate) async fn run(scope: StepScope, step: Step) -> Result<Arc<Value>, Resp
                     .with_kind("too-many-calls")
                     .with_retryable(false));
             }
-            let results = tools::run(&scope, &mut written, &answer.calls).await;
-            messages.push(asked(answer));
+            messages.push(asked(answer.parts, &answer.calls));
+            let results = tools::run(&scope, &mut written, answer.calls).await;
             messages.push(Message {
                 role: Role::Tool,
                 parts: results,
@@ -130,7 +130,7 @@ fn read(
 fn correction(answer: Answer, misfit: &str) -> Vec<Message> {
     let mut messages = Vec::new();
     if answer.text.as_str().is_some_and(|text| !text.is_empty()) {
-        messages.push(asked(answer));
+        messages.push(asked(answer.parts, &answer.calls));
     }
     messages.push(Message::user(format!(
         "Your answer does not fit the schema it was asked for: {misfit}\nAnswer again, with nothing but JSON that fits it."
@@ -139,14 +139,14 @@ fn correction(answer: Answer, misfit: &str) -> Vec<Message> {
 }
 
 /// An answer as the model reads it back: its reasoning too, which some servers want beside the calls it led to.
-fn asked(answer: Answer) -> Message {
-    let calls = answer.calls.into_iter().map(|call| Part::ToolCall {
-        call_id: call.call.call_id.clone(),
-        tool: call.call.tool.clone(),
-        input: call.input,
+fn asked(parts: Vec<Part>, calls: &[Called]) -> Message {
+    let calls = calls.iter().map(|called| Part::ToolCall {
+        call_id: called.call.call_id.clone(),
+        tool: called.call.tool.clone(),
+        input: called.input.clone(),
     });
     Message {
         role: Role::Assistant,
-        parts: answer.parts.into_iter().chain(calls).collect(),
+        parts: parts.into_iter().chain(calls).collect(),
     }
 }

@@ -8,7 +8,7 @@ use chat_core::{
 };
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use serde_json::Value;
-use tokio::{sync::RwLock, time::Instant};
+use tokio::sync::RwLock;
 
 use crate::{
     tool::{error_result, json_len},
@@ -20,14 +20,16 @@ use super::{
     call::Called,
     caught::{Caught, caught},
     node::OpenNode,
-    state::{State, now},
+    open_tool::OpenTool,
+    state::now,
     step::{StepScope, Written},
 };
 
 /// Runs all calls of an answer, and gives their results in call order.
-pub(crate) async fn run(scope: &StepScope, written: &mut Written, calls: &[Called]) -> Vec<Part> {
+pub(crate) async fn run(scope: &StepScope, written: &mut Written, calls: Vec<Called>) -> Vec<Part> {
+    let mut results: Vec<_> = calls.iter().map(|_| None).collect();
     let mut jobs: Vec<_> = calls
-        .iter()
+        .into_iter()
         .map(|call| {
             written.tools += 1;
             Job::new(scope, call, written.tools)
@@ -47,19 +49,10 @@ pub(crate) async fn run(scope: &StepScope, written: &mut Written, calls: &[Calle
             async move { (place, job.run(scope, turns).await) }
         })
         .collect();
-    let mut results: Vec<_> = calls.iter().map(|_| None).collect();
     while let Some((place, result)) = running.next().await {
         results[place] = Some(result);
     }
-    calls
-        .iter()
-        .zip(results.into_iter().flatten())
-        .map(|(called, result)| Part::ToolResult {
-            call_id: called.call.call_id.clone(),
-            tool: called.call.tool.clone(),
-            result,
-        })
-        .collect()
+    results.into_iter().flatten().collect()
 }
 
 /// Puts all calls of an answer into the trace: one commit.
@@ -90,6 +83,7 @@ struct Job {
     ordinal: u32,
     verdict: Verdict,
     asked: Option<Asked>,
+    open: OpenTool,
     node: Option<OpenNode>,
 }
 
@@ -106,17 +100,19 @@ enum Verdict {
 struct Outcome {
     outcome: ToolOutcome,
     result: Result<Value, ResponderError>,
-    duration_ms: u64,
 }
 
 impl Job {
-    fn new(scope: &StepScope, called: &Called, ordinal: u32) -> Self {
+    fn new(scope: &StepScope, called: Called, ordinal: u32) -> Self {
+        let verdict = Verdict::of(scope, &called).unwrap_or_else(Verdict::Refuse);
+        let Called { call, input, open } = called;
         Self {
-            call: called.call.clone(),
-            input: called.input.clone(),
+            call,
+            input,
             ordinal,
-            verdict: Verdict::of(scope, called).unwrap_or_else(Verdict::Refuse),
+            verdict,
             asked: None,
+            open,
             node: None,
         }
     }
@@ -137,7 +133,7 @@ impl Job {
         self.asked = Some(Asked::ask(&scope.state, request, clocks));
     }
 
-    async fn run(mut self, scope: &StepScope, turns: &RwLock<()>) -> Arc<Value> {
+    async fn run(mut self, scope: &StepScope, turns: &RwLock<()>) -> Part {
         let outcome = self.outcome(scope, turns).await;
         self.finish(scope, outcome)
     }
@@ -166,7 +162,7 @@ impl Job {
         if let Some(node) = &self.node {
             node.begin();
         }
-        let execution = RunningTool::begin(&scope.state, &self.call);
+        self.open.begin();
         let cancel = scope.cancel.child_token();
         let context = ToolContext {
             cancel: cancel.clone(),
@@ -190,17 +186,15 @@ impl Job {
         Outcome {
             outcome: ToolOutcome::Ok,
             result,
-            duration_ms: execution.end(),
         }
     }
 
     /// Makes an outcome what the model gets, and tells everyone.
-    fn finish(self, scope: &StepScope, outcome: Outcome) -> Arc<Value> {
+    fn finish(self, scope: &StepScope, outcome: Outcome) -> Part {
         let StepScope { state, agent, .. } = scope;
         let Outcome {
             mut outcome,
             result,
-            duration_ms,
         } = outcome;
         let mut error = result.as_ref().err().cloned();
         let raw = result.unwrap_or_else(|error| error_result(error.message()));
@@ -226,17 +220,17 @@ impl Job {
                 Some(error) => node.failed(error, |node| node.output = output),
             }
         }
-        state.emit(ResponderEvent::ToolExecutionEnd {
-            call: self.call.clone(),
-            outcome,
-            duration_ms,
-        });
+        self.open.end(outcome);
         state.emit(ResponderEvent::ToolResult {
             call_id: self.call.call_id.clone(),
             tool: self.call.tool.clone(),
             result: result.clone(),
         });
-        result
+        Part::ToolResult {
+            call_id: self.call.call_id.clone(),
+            tool: self.call.tool.clone(),
+            result,
+        }
     }
 }
 
@@ -261,7 +255,7 @@ fn denied(reason: Option<&str>) -> ResponderError {
 
 impl Verdict {
     fn of(scope: &StepScope, called: &Called) -> Result<Self, ResponderError> {
-        let Called { call, input } = called;
+        let Called { call, input, .. } = called;
         let tools = &scope.agent.tools;
         let Some(tool) = tools.iter().find(|tool| tool.spec.name == call.tool) else {
             let names: Vec<_> = tools.iter().map(|tool| tool.spec.name.as_str()).collect();
@@ -294,49 +288,6 @@ impl Outcome {
         Self {
             outcome,
             result: Err(error),
-            duration_ms: 0,
-        }
-    }
-}
-
-/// A tool at work. Dropped so, it was stopped.
-struct RunningTool<'a> {
-    state: &'a State,
-    call: &'a Arc<ToolCallRef>,
-    started: Instant,
-    running: bool,
-}
-
-impl<'a> RunningTool<'a> {
-    fn begin(state: &'a State, call: &'a Arc<ToolCallRef>) -> Self {
-        state.emit(ResponderEvent::ToolExecutionStart(call.clone()));
-        Self {
-            state,
-            call,
-            started: Instant::now(),
-            running: true,
-        }
-    }
-
-    /// How long it ran, in milliseconds. That it ended is said with its result.
-    fn end(mut self) -> u64 {
-        self.running = false;
-        self.duration_ms()
-    }
-
-    fn duration_ms(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-}
-
-impl Drop for RunningTool<'_> {
-    fn drop(&mut self) {
-        if self.running {
-            self.state.emit(ResponderEvent::ToolExecutionEnd {
-                call: self.call.clone(),
-                outcome: ToolOutcome::Aborted,
-                duration_ms: self.duration_ms(),
-            });
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn used(total: Option<u64>) -> ResponderEvent {
     }))
 }
 
-/// A turn in which two of everything began, and one of each ended.
+/// A turn in which two of everything began, and one of each ended. One tool was called and has not begun.
 pub(super) fn half_done() -> World {
     let step = |number| ResponderEvent::StepStart {
         step: "reply".into(),
@@ -81,6 +81,10 @@ pub(super) fn half_done() -> World {
             outcome: ToolOutcome::Ok,
             duration_ms: 7,
         },
+        ResponderEvent::ToolCallReady {
+            call: call(3),
+            input: Arc::default(),
+        },
         ResponderEvent::RunUpdate(tree(&[
             TraceStatus::Done,
             TraceStatus::Running,
@@ -93,12 +97,13 @@ pub(super) fn half_done() -> World {
 }
 
 /// How it is closed, so long after its tools began.
-fn closed(ms: u32) -> [String; 6] {
+fn closed(ms: u32) -> [String; 7] {
     [
         "approval-resolved a1 withdrawn".into(),
         "approval-resolved a3 withdrawn".into(),
         format!("tool-execution-end 1/0 Aborted after {ms} ms"),
         format!("tool-execution-end 1/2 Aborted after {ms} ms"),
+        "tool-execution-end 1/3 Aborted after 0 ms".into(),
         "step-end reply/2".into(),
         "run-update n0 Done, n1 Aborted, n2 Aborted".into(),
     ]
@@ -130,14 +135,14 @@ fn events_c3_what_is_left_open_is_closed_in_order_before_the_end_on_every_path()
             .filter(|line| line.starts_with("emit t1 "))
             .collect();
         let (last, before) = emitted.split_last().unwrap();
-        // The events before were numbered 0 to 12, `turn-start` and the answer among them.
-        let expected: Vec<_> = (13..)
+        // The events before were numbered 0 to 13, `turn-start` and the answer among them.
+        let expected: Vec<_> = (14..)
             .zip(closed(1000))
             .map(|(seq, what)| format!("emit t1 {seq} {what}"))
             .collect();
         assert_eq!(before, expected, "{status}");
         assert!(
-            last.starts_with(&format!("emit t1 19 turn-end {status}")),
+            last.starts_with(&format!("emit t1 21 turn-end {status}")),
             "{last}"
         );
         model::check(&world);
@@ -151,12 +156,12 @@ fn events_what_a_completed_turn_left_open_is_closed_once_all_is_in() {
     assert!(world.told().is_empty());
     world.replied(Ok(Reply::text("done")));
     let told = world.told();
-    let expected = (13..)
+    let expected = (14..)
         .zip(closed(2000))
         .map(|(seq, what)| format!("emit t1 {seq} {what}"));
-    assert!(told[..6].iter().cloned().eq(expected), "{told:?}");
+    assert!(told[..7].iter().cloned().eq(expected), "{told:?}");
     assert_eq!(
-        told[6..],
+        told[7..],
         ["append 2 turn.completed t1 \"done\" as the last"]
     );
     world.settle();
