@@ -1,6 +1,4 @@
 //! The contract of a language model: one request, one streamed answer.
-//!
-//! Final with the workflow responder, which is its second user.
 
 use std::{fmt, sync::Arc};
 

@@ -1,6 +1,4 @@
 //! The contract of a tool: a function that a model may ask for.
-//!
-//! Final with the workflow responder, which runs tools.
 
 use std::sync::Arc;
 
@@ -31,6 +29,25 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether no other tool of the same answer may run beside it (law W2).
     fn is_exclusive(&self) -> bool {
         false
+    }
+}
+
+impl<T: Tool + ?Sized> Tool for Arc<T> {
+    fn spec(&self) -> ToolSpec {
+        (**self).spec()
+    }
+    fn call(
+        &self,
+        input: Arc<Value>,
+        context: ToolContext,
+    ) -> BoxFuture<'static, Result<Value, ResponderError>> {
+        (**self).call(input, context)
+    }
+    fn needs_approval(&self, input: &Value) -> bool {
+        (**self).needs_approval(input)
+    }
+    fn is_exclusive(&self) -> bool {
+        (**self).is_exclusive()
     }
 }
 
