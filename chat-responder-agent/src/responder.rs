@@ -165,7 +165,7 @@ impl AgentResponder {
         }
         let place = || format!("the workflow of agent {}", self.id);
         let workflow = caught(place, || (self.render)(request))?;
-        let queue = Arc::new(EventQueue::default());
+        let queue = Arc::new(EventQueue::of_turn());
         let mut options = self.options.clone();
         // In front of what others add: the token that tools get hangs on it.
         options.cancel.insert(0, request.cancel.clone());

@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use chat_core::ResponderEvent;
+use chat_core::{ResponderEvent, TraceTree};
 use futures_util::{Stream, task::AtomicWaker};
 
 /// Events that one reader has not read yet.
@@ -15,6 +15,8 @@ use futures_util::{Stream, task::AtomicWaker};
 pub(crate) struct EventQueue {
     queue: Mutex<Queue>,
     waker: AtomicWaker,
+    /// Whoever reads them closes what they leave open, as a turn does, and has an order for it.
+    of_turn: bool,
 }
 
 #[derive(Debug, Default)]
@@ -25,6 +27,13 @@ struct Queue {
 }
 
 impl EventQueue {
+    pub(crate) fn of_turn() -> Self {
+        Self {
+            of_turn: true,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn push(&self, event: ResponderEvent) {
         {
             let mut queue = self.lock();
@@ -36,9 +45,16 @@ impl EventQueue {
         self.waker.wake();
     }
 
-    /// Takes no more events. What is there can still be read.
-    pub(crate) fn end(&self) {
-        self.lock().ended = true;
+    /// Takes no more events, but for the trace of a run that was stopped. What is there can still be read.
+    pub(crate) fn end(&self, aborted: Option<&TraceTree>) {
+        {
+            let mut queue = self.lock();
+            if let Some(tree) = aborted.filter(|_| !self.of_turn && !queue.ended) {
+                let last = ResponderEvent::RunUpdate(tree.clone());
+                queue.events.push_back(last);
+            }
+            queue.ended = true;
+        }
         self.waker.wake();
     }
 

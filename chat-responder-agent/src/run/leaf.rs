@@ -100,8 +100,10 @@ async fn leaf<W>(
 where
     W: Future<Output = Result<Arc<Value>, ResponderError>>,
 {
-    let _permit = state.permit().await;
+    // Before it waits, so that it is closed where it never begins.
     let open = OpenNode::placed(&state, place);
+    let _permit = state.permit().await;
+    open.begin();
     let cancel = state.cancel.child_token();
     let clock = timeout.map(Clock::start);
     let leaf = Leaf {

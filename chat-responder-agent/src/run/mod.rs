@@ -54,12 +54,13 @@ pub struct Run {
 
 impl Run {
     /// The run's events from now on: take them before the run is first polled to have all. Each call gives them once more. They
-    /// end with the run; what they left open is closed by that, where it failed or was dropped.
+    /// end with the run. Where that failed or was dropped, the last one is the trace with all that was open aborted; what else
+    /// they left open is closed by their end.
     #[must_use]
     pub fn events(&self) -> RunEvents {
         let queue = Arc::new(EventQueue::default());
         if self.work.is_none() {
-            queue.end();
+            queue.end(None);
         }
         self.state.add_reader(queue.clone());
         RunEvents(queue)

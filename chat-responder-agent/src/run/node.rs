@@ -32,12 +32,11 @@ impl OpenNode {
         }
     }
 
-    /// A node of the workflow, which begins now.
+    /// A node of the workflow, which is about to begin.
     pub(crate) fn placed(state: &Arc<State>, place: Place) -> Self {
         let index = state.live().placed[place.first];
         let mut node = Self::new(state, index);
         node.within = place.first + 1..place.end;
-        node.begin();
         node
     }
 
@@ -67,6 +66,14 @@ impl OpenNode {
                 node.status = TraceStatus::Running;
                 node.started_at = Some(now());
             });
+        });
+    }
+
+    /// Nobody is asked about it any more: it is still to begin.
+    pub(crate) fn pend(&self) {
+        self.state.commit(|live| {
+            live.tree
+                .update(self.index, |node| node.status = TraceStatus::Pending);
         });
     }
 

@@ -42,6 +42,7 @@ async fn composite(
     work: impl Future<Output = Result<(), StepError>>,
 ) -> Result<(), StepError> {
     let open = OpenNode::placed(&state, place);
+    open.begin();
     let result = work.await;
     match &result {
         Ok(()) => open.done(|_| ()),

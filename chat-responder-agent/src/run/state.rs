@@ -98,18 +98,20 @@ impl State {
         }
     }
 
-    /// The run is over: with its trace as it stands, or every open node of it aborted. Of that last change only observers are
-    /// told: whoever reads the events closes what they left open.
+    /// The run is over: with its trace as it stands, or with every open node of it aborted, which is one last change.
     pub(crate) fn end(&self, aborted: bool) {
         self.over.store(true, Ordering::Release);
         let tree = self.live().tree.clone();
-        if aborted && let Some(tree) = tree.aborted(now()) {
+        let aborted = if aborted { tree.aborted(now()) } else { None };
+        if let Some(tree) = &aborted {
             for observer in &self.observers {
-                quietly(|| observer(&tree));
+                quietly(|| observer(tree));
             }
         }
         let readers = self.readers().clone();
-        readers.iter().for_each(|reader| reader.end());
+        readers
+            .iter()
+            .for_each(|reader| reader.end(aborted.as_ref()));
     }
 
     pub(crate) fn add_reader(&self, reader: Arc<EventQueue>) {
