@@ -143,10 +143,13 @@ impl Job {
             Verdict::Refuse(error) => return Outcome::not_run(ToolOutcome::Error, error.clone()),
             Verdict::Run(tool) | Verdict::Ask(tool) => tool.clone(),
         };
-        if let Some(asked) = self.asked.take()
-            && let Decision::Deny(reason) = asked.await
-        {
-            return Outcome::not_run(ToolOutcome::Denied, denied(reason.as_deref()));
+        if let Some(asked) = self.asked.take() {
+            if let Decision::Deny(reason) = asked.await {
+                return Outcome::not_run(ToolOutcome::Denied, denied(reason.as_deref()));
+            }
+            if let Some(node) = &self.node {
+                node.pend();
+            }
         }
         let place = || format!("the tool {}", self.call.tool);
         let is_exclusive = match caught(place, || tool.tool.is_exclusive()) {
