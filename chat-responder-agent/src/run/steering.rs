@@ -12,7 +12,8 @@ use std::{
 
 use chat_core::SteerRefused;
 
-/// How many polls of the run a step waits at its boundary for steers to be polled.
+/// How many polls of the run a step waits at its boundary for steers to be polled. Where one task polls both, in whatever order,
+/// each steer is polled between the door's opening and the second poll of the run behind it, but not always before the first.
 const ROUNDS: u64 = 2;
 
 #[derive(Debug, Default)]
