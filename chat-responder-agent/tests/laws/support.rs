@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use chat_conformance::{ModelScript, ScriptedModel};
 use chat_core::{
-    ApprovalRequest, ChatEvent, FinishReason, MemoryStore, ResponderError, TraceNode, TraceTree,
-    TurnError, TurnReply,
+    ApprovalRequest, ChatEvent, FinishReason, JournalPart, MemoryStore, ResponderError, Seq, Store,
+    TraceNode, TraceTree, TurnError, TurnReply,
 };
-use chat_responder_agent::{Agent, AgentResponder, Node, Step};
+use chat_responder_agent::{Agent, AgentResponder, Node, RunIds, Step};
 use chat_runtime::{Chat, Session, Turn, TurnEvents};
+use futures_util::StreamExt as _;
+use serde_json::Value;
 
 /// One turn, as whoever sent it sees it.
 pub(crate) struct Sent {
+    pub(crate) store: MemoryStore,
     pub(crate) session: Session,
     pub(crate) turn: Turn,
     pub(crate) events: TurnEvents,
@@ -19,11 +22,13 @@ pub(crate) struct Sent {
 }
 
 pub(crate) async fn send(responder: AgentResponder) -> Sent {
-    let chat = Chat::new(responder, MemoryStore::new());
+    let store = MemoryStore::new();
+    let chat = Chat::new(responder, store.clone());
     let session = chat.create_session().await.unwrap();
     let turn = session.send("Hello");
     let events = turn.events().unwrap();
     Sent {
+        store,
         session,
         turn,
         events,
@@ -41,6 +46,22 @@ pub(crate) fn streaming<N: Into<Node>>(
 /// An agent of one step, `reply`.
 pub(crate) fn one_step(model: &ScriptedModel) -> Agent {
     Agent::new(model.clone()).then(Step::new("reply").prompt("Hello"))
+}
+
+/// What a run works under that answers no turn.
+pub(crate) fn ids() -> RunIds {
+    RunIds {
+        session_id: "session".parse().unwrap(),
+        turn_id: "turn".parse().unwrap(),
+        root_turn_id: "root".parse().unwrap(),
+    }
+}
+
+/// Plays the next call: asks for one tool.
+pub(crate) async fn ask_for(script: &mut ModelScript, tool: &str, input: Value) {
+    let call = script.next_call().await;
+    call.tool_call(0, "a", tool, input);
+    call.finish(FinishReason::ToolCalls);
 }
 
 /// Plays the next call: says this, and is done.
@@ -79,6 +100,21 @@ impl Sent {
         }
         (self.seen, self.turn.result().await)
     }
+}
+
+/// A session's journal, as it is written.
+pub(crate) async fn journal(store: &MemoryStore, session: &Session) -> String {
+    let mut parts = store.read(session.id(), Seq::ZERO);
+    let mut text = String::new();
+    while let Some(part) = parts.next().await {
+        match part.unwrap() {
+            JournalPart::Entries(entries) => {
+                text.extend(entries.iter().map(|entry| format!("{}\n", entry.encode())));
+            }
+            JournalPart::Torn(torn) => panic!("{torn:?}"),
+        }
+    }
+    text
 }
 
 /// Why a turn failed.

@@ -6,12 +6,15 @@ use chat_conformance::{ScriptedModel, ScriptedTool};
 use chat_core::{
     FinishReason, LanguageModel, ModelEvent, ModelRef, ModelRequest, ResponderError, SteerRefused,
 };
-use chat_responder_agent::{Agent, Parallel, Step};
-use futures_util::stream::{self, BoxStream, StreamExt as _};
+use chat_responder_agent::{Agent, Node, Parallel, RunOptions, Step};
+use futures_util::{
+    FutureExt as _,
+    stream::{self, BoxStream, StreamExt as _},
+};
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::support::{kinds, one_step, send, streaming};
+use crate::support::{ids, kinds, one_step, send, streaming};
 
 #[tokio::test]
 async fn w5_a_steer_is_taken_before_the_next_model_call_behind_the_results() {
@@ -50,7 +53,11 @@ async fn w5_a_steer_is_taken_before_the_next_model_call_behind_the_results() {
     let (events, result) = sent.end().await;
     assert_eq!(&*result.unwrap().text, "done");
     assert!(kinds(&events).contains(&"steered"));
-    assert_eq!(session.messages().len(), 4);
+    let said: Vec<_> = session.messages().iter().map(|m| m.to_text()).collect();
+    assert_eq!(
+        said,
+        ["Hello", "assume no downtime", "and be quick", "done"]
+    );
 }
 
 #[tokio::test]
@@ -178,4 +185,22 @@ async fn w5_a_boundary_waits_for_the_steer_to_be_polled_however_busy_its_sibling
     steer.await.unwrap().unwrap();
     call.answer("done");
     assert_eq!(&*sent.end().await.1.unwrap().text, "done");
+}
+
+#[tokio::test]
+async fn w5_whoever_polls_run_and_steer_in_one_task_may_do_so_in_any_order() {
+    let (model, mut script) = ScriptedModel::new();
+    let workflow = Node::from(one_step(&model));
+    let mut run = workflow.start(RunOptions::default(), ids()).unwrap();
+    let mut steer = run.control().steer("faster".into());
+    // As `tokio::join!` does, which begins with another of its futures each time.
+    assert!((&mut steer).now_or_never().is_none());
+    assert!((&mut run).now_or_never().is_none());
+    assert!((&mut run).now_or_never().is_none());
+    steer.now_or_never().unwrap().unwrap();
+    assert!((&mut run).now_or_never().is_none());
+    let call = script.try_next_call().unwrap();
+    assert_eq!(call.request().messages[1].to_text(), "faster");
+    call.answer("done");
+    assert_eq!(run.await.unwrap().text("reply").as_deref(), Some("done"));
 }

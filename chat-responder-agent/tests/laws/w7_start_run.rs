@@ -9,12 +9,12 @@ use chat_conformance::{ScriptedModel, ScriptedTool};
 use chat_core::{
     FinishReason, ModelRef, ResponderEvent, SteerRefused, TraceStatus, TraceTree, Usage,
 };
-use chat_responder_agent::{Agent, Node, Parallel, RunIds, RunOptions, Step};
+use chat_responder_agent::{Agent, Node, Parallel, RunOptions, Step};
 use futures_util::{FutureExt as _, StreamExt as _};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{failure, kinds, node, one_step, send, streaming};
+use crate::support::{ask_for, failure, ids, kinds, node, one_step, send, streaming};
 
 fn used(tokens: u64) -> Usage {
     Usage {
@@ -81,14 +81,6 @@ async fn w7_a_hosts_signal_cancels_the_run_beside_the_turns_own() {
     assert_eq!(failure(sent.end().await.1).kind(), "canceled");
 }
 
-fn ids() -> RunIds {
-    RunIds {
-        session_id: "session".parse().unwrap(),
-        turn_id: "turn".parse().unwrap(),
-        root_turn_id: "root".parse().unwrap(),
-    }
-}
-
 #[tokio::test]
 async fn w7_a_run_without_a_turn_is_read_steered_and_answered_by_its_host() {
     let (model, mut script) = ScriptedModel::new();
@@ -130,6 +122,7 @@ async fn w7_a_run_that_is_dropped_stops_and_its_observers_see_how_it_was_left() 
     let seen = last.clone();
     let options = RunOptions::default().on_update(move |tree| *seen.lock().unwrap() = tree.clone());
     let mut run = Node::from(one_step(&model)).start(options, ids()).unwrap();
+    let events = run.events();
     assert!(
         last.lock().unwrap().is_empty(),
         "nothing happens unless it is polled"
@@ -140,10 +133,10 @@ async fn w7_a_run_that_is_dropped_stops_and_its_observers_see_how_it_was_left() 
     drop(run);
     call.dropped().await;
     assert!(matches!(steer.await, Err(SteerRefused::Ended)));
-    assert_eq!(
-        node(&last.lock().unwrap(), "reply").status,
-        TraceStatus::Aborted
-    );
+    let left = last.lock().unwrap().clone();
+    assert_eq!(node(&left, "reply").status, TraceStatus::Aborted);
+    let events: Vec<_> = events.collect().await;
+    assert!(matches!(events.last(), Some(ResponderEvent::RunUpdate(tree)) if *tree == left));
 }
 
 #[tokio::test]
@@ -163,4 +156,32 @@ async fn no_more_steps_run_at_once_than_allowed_and_those_that_wait_begin_in_ord
         open.remove(0).answer("done");
     }
     assert_eq!(run.await.unwrap().steps.len(), 5);
+}
+
+#[tokio::test]
+async fn w7_a_turn_sees_how_its_run_was_left_once_and_behind_all_else_that_was_open() {
+    let (model, mut script) = ScriptedModel::new();
+    let (tool, mut tools) = ScriptedTool::new("fetch");
+    let signal = CancellationToken::new();
+    let hosts = signal.clone();
+    let responder = streaming(move || one_step(&model).tool(tool.clone())).start_run(
+        move |workflow, options, ids| workflow.start(options.cancel(hosts.clone()), ids),
+    );
+    let sent = send(responder).await;
+    ask_for(&mut script, "fetch", json!({})).await;
+    let mut running = tools.next_call().await;
+    signal.cancel();
+    running.dropped().await;
+    let (events, result) = sent.end().await;
+    assert_eq!(failure(result).kind(), "canceled");
+    let last = &kinds(&events)[events.len() - 4..];
+    assert_eq!(
+        last,
+        [
+            "tool-execution-start",
+            "tool-execution-end",
+            "run-update",
+            "turn-end"
+        ]
+    );
 }
