@@ -4,10 +4,10 @@ use chat_conformance::{ScriptedModel, ScriptedTool};
 use chat_core::{
     AnswerError, ApprovalOutcome, ChatEvent, FinishReason, ResponderError, ToolOutcome, TraceStatus,
 };
-use chat_responder_agent::{Agent, Catch, Parallel, Step};
+use chat_responder_agent::{Agent, Catch, Node, Parallel, RunOptions, Step};
 use serde_json::json;
 
-use crate::support::{ask_for, kinds, node, one_step, send, streaming, trace};
+use crate::support::{ask_for, ids, kinds, node, one_step, send, streaming, trace};
 
 #[tokio::test]
 async fn w3_c61_c62_all_approvals_are_shown_at_once_and_each_approved_call_runs_once() {
@@ -214,4 +214,33 @@ async fn w3_an_approved_call_runs_with_what_was_shown_and_a_denial_of_one_denies
     assert_eq!(results[4]["parts"][0]["result"], "deployed");
     call.answer("done");
     assert_eq!(&*sent.end().await.1.unwrap().text, "done");
+}
+
+#[tokio::test]
+async fn w3_a_host_that_answers_what_was_never_asked_or_twice_runs_nothing_more() {
+    let (model, mut script) = ScriptedModel::new();
+    let (tool, mut tools) = ScriptedTool::new("deploy");
+    let workflow = Node::from(one_step(&model).tool(tool.needing_approval()));
+    let run = workflow.start(RunOptions::default(), ids()).unwrap();
+    let control = run.control();
+    let run = tokio::spawn(run);
+    let call = script.next_call().await;
+    call.tool_call(0, "a", "deploy", json!({"n": 1}));
+    call.tool_call(1, "b", "deploy", json!({"n": 2}));
+    call.finish(FinishReason::ToolCalls);
+    tokio::task::yield_now().await;
+    control.approve(&"reply/3".into());
+    control.approve(&"reply/1".into());
+    control.approve(&"reply/1".into());
+    control.deny(&"reply/1".into(), None);
+    let running = tools.next_call().await;
+    assert_eq!(running.input()["n"], 1);
+    running.answer(json!("deployed"));
+    control.deny(&"reply/2".into(), None);
+    script.next_call().await.answer("done");
+    assert_eq!(
+        run.await.unwrap().unwrap().text("reply").as_deref(),
+        Some("done")
+    );
+    assert!(tools.try_next_call().is_none());
 }

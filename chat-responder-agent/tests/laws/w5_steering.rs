@@ -204,3 +204,19 @@ async fn w5_whoever_polls_run_and_steer_in_one_task_may_do_so_in_any_order() {
     call.answer("done");
     assert_eq!(run.await.unwrap().text("reply").as_deref(), Some("done"));
 }
+
+#[tokio::test]
+async fn t8_a_steer_that_a_cancel_overtakes_is_refused_with_its_input() {
+    let (model, mut script) = ScriptedModel::new();
+    let sent = send(streaming(move || one_step(&model))).await;
+    let call = script.next_call().await;
+    let steer = tokio::spawn(sent.turn.steer("faster"));
+    tokio::task::yield_now().await;
+    sent.turn.cancel("enough");
+    call.dropped().await;
+    assert_eq!(&*steer.await.unwrap().unwrap_err().input, "faster");
+    let turn = sent.turn.id().clone();
+    let session = sent.session.clone();
+    sent.end().await.1.unwrap_err();
+    assert!(session.find(&turn).unwrap().steering.is_empty());
+}
