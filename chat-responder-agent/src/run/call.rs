@@ -34,6 +34,7 @@ pub(crate) struct Answer {
     pub(crate) text: Arc<Value>,
     /// The tool calls, in call order.
     pub(crate) calls: Vec<Called>,
+    pub(crate) reason: FinishReason,
 }
 
 /// A tool call that a model made.
@@ -89,6 +90,7 @@ pub(crate) async fn ask(
                 parts: pieces.into_iter().map(Piece::into_part).collect(),
                 text,
                 calls: calls.into_values().collect(),
+                reason,
             })
         }
         Err(error) => {
@@ -142,16 +144,16 @@ impl Reading<'_> {
         loop {
             let event = std::future::poll_fn(|cx| self.poll_event(cx)).await;
             let Some(event) = event? else {
-                let cut = "the model's answer was cut off: it ended without a finish";
-                return Err(ResponderError::new(cut)
-                    .with_kind("truncated")
-                    .with_retryable(true));
+                return Err(truncated("it ended without a finish"));
             };
             if !matches!(event, ModelEvent::Text(_)) {
                 self.show();
             }
             match event {
-                ModelEvent::Finish(reason) => return Ok(reason),
+                ModelEvent::Finish(reason) => {
+                    self.all_complete(&reason)?;
+                    return Ok(reason);
+                }
                 other => self.take(other)?,
             }
         }
@@ -279,6 +281,24 @@ impl Reading<'_> {
         Ok(())
     }
 
+    /// An answer without the calls it was to have is none.
+    fn all_complete(&self, reason: &FinishReason) -> Result<(), ResponderError> {
+        if let Some(call) = self
+            .begun
+            .iter()
+            .find_map(|(index, call)| (!self.calls.contains_key(index)).then_some(call))
+        {
+            let tool = &call.tool;
+            return Err(truncated(&format!(
+                "its call of the tool {tool} is not complete"
+            )));
+        }
+        if *reason == FinishReason::ToolCalls && self.calls.is_empty() {
+            return Err(truncated("it asks for tools and has no call of any"));
+        }
+        Ok(())
+    }
+
     fn take_text(&mut self, text: Arc<str>) {
         if text.is_empty() {
             return;
@@ -323,4 +343,10 @@ impl Reading<'_> {
         place.insert(Called { call, input, open });
         Ok(())
     }
+}
+
+fn truncated(why: &str) -> ResponderError {
+    ResponderError::new(format!("the model's answer was cut off: {why}"))
+        .with_kind("truncated")
+        .with_retryable(true)
 }

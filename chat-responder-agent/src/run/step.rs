@@ -2,11 +2,17 @@
 
 use std::sync::Arc;
 
-use chat_core::{Message, ModelRequest, NodeIndex, Part, ResponderError, Role, StepId};
+use chat_core::{
+    FinishReason, Message, ModelRequest, NodeIndex, Part, ResponderError, Role, StepId,
+};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::workflow::{Output, Step};
+use crate::{
+    CheckError,
+    schema::Misfit,
+    workflow::{Output, Step},
+};
 
 use super::{
     call::{self, Answer, Called},
@@ -55,6 +61,10 @@ pub(crate) async fn run(scope: StepScope, step: Step) -> Result<Arc<Value>, Resp
     if let Some(prompt) = prompt {
         let place = || format!("the prompt of step {}", scope.id);
         let prompt = caught(place, || prompt.make(&progress(&scope.state)))??;
+        if prompt.0.is_empty() {
+            let step = scope.id.clone();
+            return Err(CheckError::NoPrompt { step }.into_responder_error());
+        }
         messages.extend(prompt.0);
     }
     let tools: Vec<_> = scope
@@ -90,12 +100,20 @@ pub(crate) async fn run(scope: StepScope, step: Step) -> Result<Arc<Value>, Resp
                 Ok(value) => return Ok(value),
                 Err(misfit) => misfit,
             };
+            if answer.reason == FinishReason::Length {
+                let cut =
+                    "its answer was cut off: it reached the limit of tokens before it was whole";
+                return Err(ResponderError::new(cut).with_kind("truncated"));
+            }
             if corrected || is_last {
-                let error = format!("its answer does not fit what was asked for: {misfit}");
+                let error = format!(
+                    "its answer does not fit what was asked for: {}",
+                    misfit.masked
+                );
                 return Err(ResponderError::new(error).with_kind("output-mismatch"));
             }
             corrected = true;
-            messages.extend(correction(answer, &misfit));
+            messages.extend(correction(answer, &misfit, output));
         } else {
             if is_last {
                 let error = format!("the model asked for tools in all of its {max_calls} calls");
@@ -118,7 +136,7 @@ fn read(
     scope: &StepScope,
     output: &Output,
     answer: &Answer,
-) -> Result<Result<Arc<Value>, Arc<str>>, ResponderError> {
+) -> Result<Result<Arc<Value>, Misfit>, ResponderError> {
     let text = answer.text.as_str().unwrap_or_default();
     caught(
         || format!("what reads the output of step {}", scope.id),
@@ -127,13 +145,15 @@ fn read(
 }
 
 /// What tells the model that its answer did not fit, once.
-fn correction(answer: Answer, misfit: &str) -> Vec<Message> {
+fn correction(answer: Answer, misfit: &Misfit, output: &Output) -> Vec<Message> {
     let mut messages = Vec::new();
     if answer.text.as_str().is_some_and(|text| !text.is_empty()) {
         messages.push(asked(answer.parts, &answer.calls));
     }
+    // Not every server shows the model the schema.
     messages.push(Message::user(format!(
-        "Your answer does not fit the schema it was asked for: {misfit}\nAnswer again, with nothing but JSON that fits it."
+        "Your answer does not fit what was asked for: {}\nAnswer again, with nothing but JSON that fits this schema:\n{}",
+        misfit.told, output.schema.schema
     )));
     messages
 }

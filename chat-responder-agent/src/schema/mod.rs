@@ -53,7 +53,7 @@ impl Form {
     }
 }
 
-/// What a type that is no object is asked for in.
+// What a type that is no object is asked for in. No doc comment: models would read it.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is of use")]
 struct Inside<T> {
@@ -94,7 +94,11 @@ fn object_of<T: JsonSchema>() -> (Schema, Form) {
     match schema.get("type").and_then(Value::as_str) {
         Some("object") => (schema, Form::Whole),
         Some("null") => (no_fields(), Form::Nothing),
-        _ => (schema_of::<Inside<T>>(), Form::Inside),
+        _ => {
+            let mut schema = schema_of::<Inside<T>>();
+            schema.remove("title");
+            (schema, Form::Inside)
+        }
     }
 }
 
@@ -136,6 +140,24 @@ fn definitions(schema: &Schema) -> Map<String, Value> {
     }
 }
 
+/// Why a value does not fit what was asked for. Both texts are bounded and without secrets.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Misfit {
+    /// What is wrong where, for the model to read: it names the value.
+    pub(crate) told: Arc<str>,
+    /// The same without any word of the value, which no journal may keep (law J3).
+    pub(crate) masked: Arc<str>,
+}
+
+impl Misfit {
+    pub(crate) fn new(told: &str, masked: &str) -> Self {
+        Self {
+            told: bounded(told),
+            masked: bounded(masked),
+        }
+    }
+}
+
 /// A schema that judges values. It is made ready once, when first needed.
 #[derive(Debug)]
 pub(crate) struct Shape {
@@ -156,21 +178,25 @@ impl Shape {
         self.validator().map(drop)
     }
 
-    /// Whether a value fits; if not, what is wrong where, in a bounded text without secrets.
-    pub(crate) fn validate(&self, value: &Value) -> Result<(), Arc<str>> {
-        let validator = self.validator()?;
+    /// Whether a value fits; if not, what is wrong where.
+    pub(crate) fn validate(&self, value: &Value) -> Result<(), Misfit> {
+        let validator = self
+            .validator()
+            .map_err(|reason| Misfit::new(&reason, &reason))?;
         if validator.is_valid(value) {
             return Ok(());
         }
-        let misfits: Vec<_> = validator
-            .iter_errors(value)
-            .take(MAX_MISFITS)
-            .map(|error| match error.instance_path().as_str() {
+        let (mut told, mut masked) = (Vec::new(), Vec::new());
+        for error in validator.iter_errors(value).take(MAX_MISFITS) {
+            told.push(match error.instance_path().as_str() {
                 "" => error.to_string(),
                 place => format!("at {place}: {error}"),
-            })
-            .collect();
-        Err(bounded(&misfits.join("; ")))
+            });
+            // The place in the schema: one in the value may be named by the value's own keys.
+            masked.push(error.schema_path().to_string());
+        }
+        let masked = format!("it breaks the schema at {}", masked.join(", "));
+        Err(Misfit::new(&told.join("; "), &masked))
     }
 
     fn validator(&self) -> Result<&Validator, Arc<str>> {

@@ -58,7 +58,7 @@ fn output<T: JsonSchema>() -> (Value, Form) {
     ((*schema.schema).clone(), form)
 }
 
-fn judge(schema: &Value, value: &Value) -> Result<(), Arc<str>> {
+fn judge(schema: &Value, value: &Value) -> Result<(), Misfit> {
     Shape::new(Arc::new(schema.clone())).validate(value)
 }
 
@@ -187,9 +187,44 @@ fn arguments_are_objects_and_keep_their_optional_fields() {
 fn w2_a_misfit_says_where_and_why() {
     let shape = Shape::new(input_of::<Line>().0);
     let misfit = shape.validate(&json!({"from": {"x": -1}})).unwrap_err();
-    assert_eq!(&*misfit, "at /from/x: -1 is less than the minimum of 0");
+    assert_eq!(
+        &*misfit.told,
+        "at /from/x: -1 is less than the minimum of 0"
+    );
     let misfit = shape.validate(&json!({})).unwrap_err();
-    assert_eq!(&*misfit, "\"from\" is a required property");
+    assert_eq!(&*misfit.told, "\"from\" is a required property");
+}
+
+#[test]
+fn j3_what_is_recorded_of_a_misfit_has_no_word_of_the_value() {
+    let check = |shape: Shape, value: Value, masked: &str| {
+        let misfit = shape.validate(&value).unwrap_err();
+        assert!(misfit.told.contains("Maria"), "{}", misfit.told);
+        assert_eq!(&*misfit.masked, masked);
+    };
+    check(
+        Shape::new(input_of::<Line>().0),
+        json!({"from": {"x": "Maria"}}),
+        "it breaks the schema at /$defs/Point/properties/x/type",
+    );
+    check(
+        Shape::new(output_of::<Empty>().0.schema),
+        json!({"Maria": 1}),
+        "it breaks the schema at /additionalProperties",
+    );
+    check(
+        Shape::new(output_of::<BTreeMap<String, u8>>().0.schema),
+        json!({"Maria": "ill"}),
+        "it breaks the schema at /additionalProperties/type",
+    );
+}
+
+#[test]
+fn models_read_no_words_of_ours_in_a_schema() {
+    for schema in [&input_of::<Vec<u8>>().0, &output_of::<String>().0.schema] {
+        let words = ["title", "description"].map(|word| schema.get(word));
+        assert_eq!(words, [None, None], "{schema}");
+    }
 }
 
 #[test]
@@ -197,14 +232,14 @@ fn w2_a_misfit_is_bounded_and_tells_no_secret() {
     let shape = Shape::new(input_of::<Vec<u8>>().0);
     let secret = "sk-abcdefghijklmnopqrstuvwxyz0123456789";
     let misfit = shape.validate(&json!({"value": secret})).unwrap_err();
-    assert!(misfit.starts_with("at /value: "), "{misfit}");
-    assert!(!misfit.contains(secret), "{misfit}");
+    assert!(misfit.told.starts_with("at /value: "), "{misfit:?}");
+    assert!(!misfit.told.contains(secret), "{misfit:?}");
     let many = vec!["x".repeat(1000); 1000];
     let misfit = shape.validate(&json!({"value": many})).unwrap_err();
     assert!(
-        misfit.len() <= chat_core::MAX_ERROR_BYTES,
+        misfit.told.len() <= chat_core::MAX_ERROR_BYTES,
         "{}",
-        misfit.len()
+        misfit.told.len()
     );
 }
 

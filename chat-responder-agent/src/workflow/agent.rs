@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use chat_core::{LanguageModel, Tool, ToolSpec};
 use serde_json::Value;
 
-use crate::schema::Shape;
+use crate::schema::{Shape, bounded};
 
 use super::{Node, Nodes};
 
@@ -121,7 +121,18 @@ impl AgentTool {
 
     /// Whether arguments fit the schema; if not, what is wrong where, bounded and for the model to read.
     pub(crate) fn validate(&self, input: &Value) -> Result<(), Arc<str>> {
-        self.shape.validate(input)
+        let misfit = match self.shape.validate(input) {
+            Ok(()) => return Ok(()),
+            Err(misfit) => misfit.told,
+        };
+        // A text is what the model wrote, where that was no JSON.
+        let Value::String(text) = input else {
+            return Err(misfit);
+        };
+        let broken = serde_json::from_str::<Value>(text).err();
+        Err(broken.map_or(misfit, |error| {
+            bounded(&format!("the arguments are no JSON object: {error}"))
+        }))
     }
 
     /// Whether the schema itself is sound; if not, why.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::schema::{self, Form, Shape, bounded};
+use crate::schema::{self, Form, Misfit, Shape};
 
 use super::{IntoPrompt, Progress, Prompt, PromptSource};
 
@@ -163,13 +163,17 @@ impl Output {
         }
     }
 
-    /// The value that an answer's text holds; if none, what is wrong with the text, bounded and for the model to read.
-    pub(crate) fn read(&self, text: &str) -> Result<Arc<Value>, Arc<str>> {
-        let object: Value = serde_json::from_str(text)
-            .map_err(|error| bounded(&format!("the answer is no JSON: {error}")))?;
+    /// The value that an answer's text holds; if none, what is wrong with the text.
+    pub(crate) fn read(&self, text: &str) -> Result<Arc<Value>, Misfit> {
+        let object: Value = serde_json::from_str(unfenced(text)).map_err(|error| {
+            let reason = format!("the answer is no JSON: {error}");
+            Misfit::new(&reason, &reason)
+        })?;
         self.shape.validate(&object)?;
         let value = self.form.value(&object);
-        (self.reads)(value).map_err(|error| bounded(&error.to_string()))?;
+        (self.reads)(value).map_err(|error| {
+            Misfit::new(&error.to_string(), "it fits the schema but not the type")
+        })?;
         Ok(match self.form {
             Form::Whole => object.into(),
             Form::Inside | Form::Nothing => value.clone().into(),
@@ -193,6 +197,20 @@ impl From<OutputSchema> for Output {
     }
 }
 
+/// What stands in the one block of code that a text is, as many models write JSON; any other text as it is.
+fn unfenced(text: &str) -> &str {
+    const FENCE: &str = "```";
+    let block = text
+        .trim()
+        .strip_prefix(FENCE)
+        .and_then(|text| text.strip_suffix(FENCE))
+        .and_then(|text| text.split_once('\n'));
+    match block {
+        Some((language, code)) if language.trim().chars().all(char::is_alphanumeric) => code,
+        Some(_) | None => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
@@ -211,7 +229,7 @@ mod tests {
         let value = step.output.map(|output| output.read(text)).unwrap();
         value
             .map(|value| (*value).clone())
-            .map_err(|misfit| misfit.to_string())
+            .map_err(|misfit| misfit.told.to_string())
     }
 
     #[test]
@@ -221,7 +239,17 @@ mod tests {
             assert_eq!(verdict, expected.map_err(str::to_owned));
         };
         let sound = json!({"sound": true, "why": null});
-        check(&format!(" {sound}\n"), Ok(sound));
+        check(&format!(" {sound}\n"), Ok(sound.clone()));
+        check(&format!("```json\n{sound}\n```\n"), Ok(sound.clone()));
+        check(&format!("```\n{sound}```"), Ok(sound));
+        check(
+            "```json\n{}\n```\n```json\n{}\n```",
+            Err("the answer is no JSON: trailing characters at line 2 column 1"),
+        );
+        check(
+            "Sure:\n```json\n{}\n```",
+            Err("the answer is no JSON: expected value at line 1 column 1"),
+        );
         check(
             "Sure: {}",
             Err("the answer is no JSON: expected value at line 1 column 1"),

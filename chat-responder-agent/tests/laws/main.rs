@@ -7,6 +7,7 @@
 
 mod bad_input;
 mod events;
+mod outputs;
 mod responder;
 mod support;
 mod turns;
