@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_core::{ResponderError, StepId, ToolName};
 use thiserror::Error;
 
-use crate::MAX_DEPTH;
+use crate::{MAX_DEPTH, MAX_NAME_BYTES};
 
 /// Why a step or task failed.
 ///
@@ -75,8 +75,11 @@ pub enum CheckError {
         /// Where the second one stands.
         at: String,
     },
-    /// An id is empty, or has a `/`, which stands between the parts of the names that are made of it.
-    #[error("{id:?} can't be the id of a step or task, in {}: give it one that is not empty and has no /", place(.at))]
+    /// An id is empty or too long, or has a `/`, which stands between the parts of the names that are made of it.
+    #[error(
+        "{:?} can't be the id of a step or task, in {}: give it one of 1 to {MAX_NAME_BYTES} bytes that has no /",
+        shown(.id.as_str()), place(.at)
+    )]
     BadId {
         /// The id.
         id: StepId,
@@ -95,8 +98,8 @@ pub enum CheckError {
         /// The step.
         step: StepId,
     },
-    /// A step has no prompt.
-    #[error("step {step} has nothing to ask: give it a `prompt`")]
+    /// A step has no prompt, or one without messages.
+    #[error("step {step} has nothing to ask: give it a `prompt` with a message")]
     NoPrompt {
         /// The step.
         step: StepId,
@@ -116,6 +119,17 @@ pub enum CheckError {
     /// Two tools of an agent have the same name.
     #[error("{at} has two tools of the name {tool}: give each a name of its own")]
     DuplicateTool {
+        /// The name.
+        tool: ToolName,
+        /// The agent.
+        at: String,
+    },
+    /// A tool has a name that is too long.
+    #[error(
+        "{at} has a tool of the name {:?}, which is too long: give it one of at most {MAX_NAME_BYTES} bytes",
+        shown(.tool.as_str())
+    )]
+    LongToolName {
         /// The name.
         tool: ToolName,
         /// The agent.
@@ -176,7 +190,12 @@ pub enum CheckError {
 
 /// Where a node stands.
 fn place(at: &str) -> &str {
-    if at.is_empty() { "no other node" } else { at }
+    if at.is_empty() { "the workflow" } else { at }
+}
+
+/// As much of a name as tells which one it is.
+fn shown(name: &str) -> &str {
+    &name[..name.floor_char_boundary(MAX_NAME_BYTES)]
 }
 
 /// Names the steps that there are, the first few of many.

@@ -72,6 +72,7 @@ pub use run::{Run, RunEvents, RunIds, RunOptions};
 pub use schemars;
 pub use schemars::JsonSchema;
 pub use tool::{FunctionTool, function_tool};
+pub(crate) use workflow::MAX_NAME_BYTES;
 pub use workflow::{
     Agent, Catch, IntoPrompt, MAX_DEPTH, Node, Parallel, Progress, Prompt, Sequence, Step, Task,
     TaskContext, check,

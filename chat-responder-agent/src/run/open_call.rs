@@ -8,6 +8,8 @@ use chat_core::{
 };
 use serde_json::Value;
 
+use crate::MAX_NAME_BYTES;
+
 use super::{node::OpenNode, step::StepScope};
 
 /// A model call that has begun. Dropped so, it was aborted.
@@ -47,13 +49,14 @@ impl<'a> OpenCall<'a> {
         }
     }
 
+    /// A tool call of it, with names of a bounded length.
     pub(crate) fn call_ref(&self, index: u32, call_id: CallId, tool: ToolName) -> Arc<ToolCallRef> {
         Arc::new(ToolCallRef {
             step: self.scope.id.clone(),
             number: self.number,
             index,
-            call_id,
-            tool,
+            call_id: cut(call_id.as_str()).map_or(call_id, Into::into),
+            tool: cut(tool.as_str()).map_or(tool, Into::into),
         })
     }
 
@@ -87,6 +90,12 @@ impl<'a> OpenCall<'a> {
             finish_reason: reason.cloned(),
         });
     }
+}
+
+/// The beginning of a name that is too long.
+fn cut(name: &str) -> Option<String> {
+    (name.len() > MAX_NAME_BYTES)
+        .then(|| name[..name.floor_char_boundary(MAX_NAME_BYTES)].to_owned())
 }
 
 impl Drop for OpenCall<'_> {

@@ -1,7 +1,7 @@
 //! Looks a workflow over before anything of it runs.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     fmt,
 };
 
@@ -9,7 +9,7 @@ use chat_core::StepId;
 
 use crate::CheckError;
 
-use super::{Agent, Catch, MAX_DEPTH, Node, Nodes, Step};
+use super::{Agent, Catch, MAX_DEPTH, MAX_NAME_BYTES, Node, Nodes, PromptSource, Step};
 
 /// Looks a workflow over: what is wrong with it is said before anything of it runs. `stream` is the step whose text is to be the
 /// reply as it is written, if any. A fallback is there only once its body has failed, and is looked over then.
@@ -62,7 +62,7 @@ impl Ids {
             depth: 0,
             agent: false,
         };
-        self.check_fallback(workflow, stream, within)?;
+        self.look(workflow, stream, within, Vec::new())?;
         match stream.map(|stream| (stream, self.kinds.get(stream))) {
             None | Some((_, Some(Kind::Step))) => Ok(()),
             Some((stream, Some(Kind::Task))) => Err(CheckError::StreamedTask {
@@ -76,22 +76,39 @@ impl Ids {
         }
     }
 
-    /// The same for a fallback, where it stands. What streams is known by then.
+    /// The same for a fallback, where it stands. What streams is known by then. One that is refused leaves no ids behind.
     pub(crate) fn check_fallback(
         &mut self,
         fallback: &Node,
         stream: Option<&StepId>,
         within: Within,
     ) -> Result<(), CheckError> {
-        if within.depth + fallback.depth() > MAX_DEPTH {
+        self.look(fallback, stream, within, vec![Place::Kind("fallback")])
+    }
+
+    fn look<'a>(
+        &mut self,
+        node: &'a Node,
+        stream: Option<&'a StepId>,
+        within: Within,
+        path: Vec<Place<'a>>,
+    ) -> Result<(), CheckError> {
+        if within.depth + node.depth() > MAX_DEPTH {
             return Err(CheckError::TooDeep);
         }
         let mut look = Look {
             ids: self,
+            added: Vec::new(),
             stream,
-            path: Vec::new(),
+            path,
         };
-        look.at_node(fallback, within.agent)
+        let looked = look.at_node(node, within.agent);
+        if looked.is_err() {
+            for id in look.added {
+                self.kinds.remove(id);
+            }
+        }
+        looked
     }
 
     /// The steps among them, in the order of their ids.
@@ -104,8 +121,10 @@ impl Ids {
 }
 
 /// One look over a tree.
-struct Look<'a> {
-    ids: &'a mut Ids,
+struct Look<'i, 'a> {
+    ids: &'i mut Ids,
+    /// The ids that it brings.
+    added: Vec<&'a StepId>,
     stream: Option<&'a StepId>,
     /// The way to the present node.
     path: Vec<Place<'a>>,
@@ -130,7 +149,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-impl<'a> Look<'a> {
+impl<'a> Look<'_, 'a> {
     fn at_node(&mut self, node: &'a Node, agent: bool) -> Result<(), CheckError> {
         match node {
             Node::Agent(agent) => self.at_agent(agent),
@@ -156,6 +175,12 @@ impl<'a> Look<'a> {
             if name.as_str().is_empty() {
                 return Err(CheckError::UnnamedTool { at: self.at() });
             }
+            if name.as_str().len() > MAX_NAME_BYTES {
+                return Err(CheckError::LongToolName {
+                    tool: name.clone(),
+                    at: self.at(),
+                });
+            }
             if !names.insert(name) {
                 return Err(CheckError::DuplicateTool {
                     tool: name.clone(),
@@ -171,13 +196,18 @@ impl<'a> Look<'a> {
         self.at_nodes(&agent.nodes, true)
     }
 
-    fn at_step(&mut self, step: &Step, agent: bool) -> Result<(), CheckError> {
+    fn at_step(&mut self, step: &'a Step, agent: bool) -> Result<(), CheckError> {
         self.at_id(&step.id, Kind::Step)?;
         let id = || step.id.clone();
         if !agent {
             return Err(CheckError::NoAgent { step: id() });
         }
-        if step.prompt.is_none() {
+        let has_messages = |prompt: &PromptSource| match prompt {
+            PromptSource::Fixed(prompt) => !prompt.messages().is_empty(),
+            // The step sees once it is made.
+            PromptSource::Made(_) => true,
+        };
+        if !step.prompt.as_ref().is_some_and(has_messages) {
             return Err(CheckError::NoPrompt { step: id() });
         }
         if step.max_calls == 0 {
@@ -218,16 +248,21 @@ impl<'a> Look<'a> {
         Ok(())
     }
 
-    fn at_id(&mut self, id: &StepId, kind: Kind) -> Result<(), CheckError> {
-        if id.as_str().is_empty() || id.as_str().contains('/') {
+    fn at_id(&mut self, id: &'a StepId, kind: Kind) -> Result<(), CheckError> {
+        let name = id.as_str();
+        if name.is_empty() || name.len() > MAX_NAME_BYTES || name.contains('/') {
             return Err(CheckError::BadId {
                 id: id.clone(),
                 at: self.at(),
             });
         }
-        match self.ids.kinds.insert(id.clone(), kind) {
-            None => Ok(()),
-            Some(_) => Err(CheckError::DuplicateId {
+        match self.ids.kinds.entry(id.clone()) {
+            Entry::Vacant(place) => {
+                place.insert(kind);
+                self.added.push(id);
+                Ok(())
+            }
+            Entry::Occupied(_) => Err(CheckError::DuplicateId {
                 id: id.clone(),
                 at: self.at(),
             }),

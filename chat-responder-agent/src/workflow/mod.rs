@@ -28,6 +28,10 @@ pub use task::{Task, TaskContext};
 /// How deep nodes may stand in each other. What runs them is as deep as they are, so that it needs a bound.
 pub const MAX_DEPTH: usize = 64;
 
+/// How many bytes the id of a step or task may have, the name of a tool, and the id of a call; what a model writes beyond that is
+/// cut off.
+pub(crate) const MAX_NAME_BYTES: usize = 256;
+
 /// A part of a workflow: all that can stand in another.
 ///
 /// ```

@@ -148,7 +148,7 @@ async fn workflows_that_are_not_valid() {
     )
     .await;
     check(
-        "step count failed: the workflow is not valid: reply is the id of two steps or tasks, the second in no other node: give each one of its own",
+        "step count failed: the workflow is not valid: reply is the id of two steps or tasks, the second in fallback: give each one of its own",
         |agent| {
             let fails = Task::new("count", |_| async {
                 Err::<u8, _>(ResponderError::new("no"))
@@ -176,7 +176,7 @@ async fn workflows_that_are_not_valid() {
     )
     .await;
     check(
-        "the workflow is not valid: step reply has nothing to ask: give it a `prompt`",
+        "the workflow is not valid: step reply has nothing to ask: give it a `prompt` with a message",
         |agent| agent.then(Step::new("reply")).into(),
     )
     .await;

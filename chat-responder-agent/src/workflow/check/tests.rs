@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_conformance::{ScriptedModel, ScriptedTool};
-use chat_core::{LanguageModel, OutputSchema};
+use chat_core::{LanguageModel, Message, OutputSchema};
 use serde_json::json;
 
 use crate::{Agent, Catch, Parallel, Sequence, Step, Task, function_tool};
@@ -65,12 +65,12 @@ fn each_bad_workflow_is_told_what_is_wrong_where_and_what_to_do() {
         (
             task("").into(),
             None,
-            "\"\" can't be the id of a step or task, in no other node: give it one that is not empty and has no /",
+            "\"\" can't be the id of a step or task, in the workflow: give it one of 1 to 256 bytes that has no /",
         ),
         (
             Sequence::new().then(task("a/b")).into(),
             None,
-            "\"a/b\" can't be the id of a step or task, in sequence > node 1: give it one that is not empty and has no /",
+            "\"a/b\" can't be the id of a step or task, in sequence > node 1: give it one of 1 to 256 bytes that has no /",
         ),
         (
             agent().into(),
@@ -95,7 +95,14 @@ fn each_bad_workflow_is_told_what_is_wrong_where_and_what_to_do() {
         (
             agent().then(Step::new("draft")).into(),
             None,
-            "step draft has nothing to ask: give it a `prompt`",
+            "step draft has nothing to ask: give it a `prompt` with a message",
+        ),
+        (
+            agent()
+                .then(Step::new("draft").prompt(Vec::<Message>::new()))
+                .into(),
+            None,
+            "step draft has nothing to ask: give it a `prompt` with a message",
         ),
         (
             agent().then(step("draft").max_calls(0)).into(),
@@ -216,6 +223,17 @@ fn many_steps_are_not_all_named() {
 }
 
 #[test]
+fn names_that_are_too_long_are_refused_and_not_told_whole() {
+    let long = "é".repeat(500_000);
+    let of_task = why(task(&long), None);
+    assert!(of_task.contains("1 to 256 bytes"), "{of_task}");
+    let of_tool = why(agent().tool(tool(&long)).then(step("draft")), None);
+    assert!(of_tool.contains("at most 256 bytes"), "{of_tool}");
+    assert!(of_task.len() + of_tool.len() < 1000);
+    assert_eq!(why(task(&"x".repeat(MAX_NAME_BYTES)), None), "fine");
+}
+
+#[test]
 fn the_step_to_stream_may_be_in_a_fallback_that_is_not_there_yet() {
     let workflow = Catch::new(task("a")).or(|_| agent().then(step("reply")));
     assert_eq!(why(workflow, Some("reply")), "fine");
@@ -247,16 +265,21 @@ fn a_fallback_is_looked_over_where_it_stands() {
         ids.check_fallback(&step("other").into(), None, within),
         Ok(())
     );
-    assert!(matches!(
-        ids.check_fallback(&step("draft").into(), None, within),
-        Err(CheckError::DuplicateId { .. })
-    ));
+    let twice = Sequence::new().then(step("third")).then(step("draft"));
+    let error = ids.check_fallback(&twice.into(), None, within).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "draft is the id of two steps or tasks, the second in fallback > sequence > node 2: give each one of its own"
+    );
+    // Neither was there.
+    let third = step("third").into();
+    assert_eq!(ids.check_fallback(&third, None, within), Ok(()));
     let outside = Within {
         agent: false,
         ..within
     };
     assert!(matches!(
-        ids.check_fallback(&step("third").into(), None, outside),
+        ids.check_fallback(&step("sixth").into(), None, outside),
         Err(CheckError::NoAgent { .. })
     ));
     let deep = Within {
