@@ -251,6 +251,7 @@ mod tests {
             cancel: tokio_util::sync::CancellationToken::new(),
             session_id: "s".parse().unwrap(),
             turn_id: "t".parse().unwrap(),
+            root_turn_id: "t".parse().unwrap(),
             step: "ship".into(),
             call_id: call_id.into(),
             idempotency_key: "t/ship/0".into(),

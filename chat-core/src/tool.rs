@@ -60,10 +60,13 @@ pub struct ToolContext {
     pub session_id: SessionId,
     /// The turn.
     pub turn_id: TurnId,
+    /// The first turn of a chain of retries, this one where it is none (law T9).
+    pub root_turn_id: TurnId,
     /// The workflow step.
     pub step: StepId,
     /// The call.
     pub call_id: CallId,
-    /// The same over retries of the same turn: hand it to whatever must not happen twice.
+    /// The same for the same call over retries of the same turn: hand it to whatever must not happen twice. It is made of the
+    /// chain's first turn, the step, the tool, the arguments, and which of the step's calls of just these it is.
     pub idempotency_key: Arc<str>,
 }

@@ -7,13 +7,14 @@ use std::{
 };
 
 use chat_core::{
-    FinishReason, ModelEvent, ModelRequest, Part, Reasoning, ResponderError, ResponderEvent,
-    StepRetry, ToolCallRef,
+    CallId, FinishReason, ModelEvent, ModelRequest, Part, Reasoning, ResponderError,
+    ResponderEvent, StepRetry, ToolCallRef,
 };
 use futures_util::{StreamExt as _, stream::BoxStream};
 use serde_json::Value;
 
 use super::{
+    call_ids::CallIds,
     caught::{QuietDrop, caught},
     open_call::OpenCall,
     open_tool::OpenTool,
@@ -40,6 +41,8 @@ pub(crate) struct Answer {
 /// A tool call that a model made.
 pub(crate) struct Called {
     pub(crate) call: Arc<ToolCallRef>,
+    /// The id as the model reads it back.
+    pub(crate) id: CallId,
     pub(crate) input: Arc<Value>,
     pub(crate) open: OpenTool,
 }
@@ -64,6 +67,7 @@ pub(crate) async fn ask(
         open,
         stream: QuietDrop(Some(stream)),
         shown: written.shown.as_mut(),
+        ids: &mut written.ids,
         fresh: Vec::new(),
         pieces: Vec::new(),
         begun: BTreeMap::new(),
@@ -131,6 +135,7 @@ struct Reading<'a> {
     stream: QuietDrop<BoxStream<'static, Result<ModelEvent, ResponderError>>>,
     /// All text of the step, where it is shown as it is written.
     shown: Option<&'a mut String>,
+    ids: &'a mut CallIds,
     /// Text that was read and not shown yet.
     fresh: Vec<Arc<str>>,
     pieces: Vec<Piece>,
@@ -340,7 +345,13 @@ impl Reading<'_> {
             input: input.clone(),
         });
         let open = OpenTool::new(state, &call);
-        place.insert(Called { call, input, open });
+        let id = self.ids.take(&call.call_id);
+        place.insert(Called {
+            call,
+            id,
+            input,
+            open,
+        });
         Ok(())
     }
 }

@@ -69,6 +69,7 @@ pub(crate) async fn task(state: Arc<State>, place: Place, task: Task) -> Result<
                 cancel: leaf.cancel,
                 session_id: state.ids.session_id.clone(),
                 turn_id: state.ids.turn_id.clone(),
+                root_turn_id: state.ids.root_turn_id.clone(),
                 step: id.clone(),
                 idempotency_key: format!("{}/{id}", state.ids.root_turn_id).into(),
             };

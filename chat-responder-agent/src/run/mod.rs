@@ -3,10 +3,12 @@
 mod approvals;
 mod at_work;
 mod call;
+mod call_ids;
 mod caught;
 mod clock;
 mod control;
 mod events;
+mod idempotency;
 mod leaf;
 mod names;
 mod node;

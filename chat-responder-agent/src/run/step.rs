@@ -16,8 +16,10 @@ use crate::{
 
 use super::{
     call::{self, Answer, Called},
+    call_ids::CallIds,
     caught::caught,
     clock::Clock,
+    idempotency::Keys,
     leaf::progress,
     plan::AgentScope,
     state::State,
@@ -43,6 +45,10 @@ pub(crate) struct Written {
     pub(crate) calls: u32,
     /// Tools called.
     pub(crate) tools: u32,
+    /// The ids of those calls.
+    pub(crate) ids: CallIds,
+    /// Their idempotency keys.
+    pub(crate) keys: Keys,
     /// The text shown as it was written, where it is shown at all: `Some` from the start.
     pub(crate) shown: Option<String>,
 }
@@ -77,6 +83,11 @@ pub(crate) async fn run(scope: StepScope, step: Step) -> Result<Arc<Value>, Resp
         shown: (stream || scope.is_reply).then(String::new),
         ..Written::default()
     };
+    for part in messages.iter().flat_map(|message| &message.parts) {
+        if let Part::ToolCall { call_id, .. } = part {
+            written.ids.take(call_id);
+        }
+    }
     let mut corrected = false;
     loop {
         let steers = scope.state.steering.boundary().await;
@@ -161,7 +172,7 @@ fn correction(answer: Answer, misfit: &Misfit, output: &Output) -> Vec<Message> 
 /// An answer as the model reads it back: its reasoning too, which some servers want beside the calls it led to.
 fn asked(parts: Vec<Part>, calls: &[Called]) -> Message {
     let calls = calls.iter().map(|called| Part::ToolCall {
-        call_id: called.call.call_id.clone(),
+        call_id: called.id.clone(),
         tool: called.call.tool.clone(),
         input: called.input.clone(),
     });

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    ApprovalRequest, Decision, Part, ResponderError, ResponderEvent, ToolCallRef, ToolContext,
-    ToolOutcome, TraceKind, TraceNode, TraceStatus,
+    ApprovalRequest, CallId, Decision, Part, ResponderError, ResponderEvent, ToolCallRef,
+    ToolContext, ToolOutcome, TraceKind, TraceNode, TraceStatus,
 };
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(crate) async fn run(scope: &StepScope, written: &mut Written, calls: Vec<Cal
         .into_iter()
         .map(|call| {
             written.tools += 1;
-            Job::new(scope, call, written.tools)
+            Job::new(scope, written, call)
         })
         .collect();
     show(scope, &mut jobs);
@@ -78,7 +78,10 @@ fn show(scope: &StepScope, jobs: &mut [Job]) {
 /// One call on its way to its result.
 struct Job {
     call: Arc<ToolCallRef>,
+    /// The id as the model reads it back.
+    id: CallId,
     input: Arc<Value>,
+    idempotency_key: Arc<str>,
     /// Which tool call of its step it is, from 1.
     ordinal: u32,
     verdict: Verdict,
@@ -103,13 +106,22 @@ struct Outcome {
 }
 
 impl Job {
-    fn new(scope: &StepScope, called: Called, ordinal: u32) -> Self {
+    fn new(scope: &StepScope, written: &mut Written, called: Called) -> Self {
         let verdict = Verdict::of(scope, &called).unwrap_or_else(Verdict::Refuse);
-        let Called { call, input, open } = called;
+        let Called {
+            call,
+            id,
+            input,
+            open,
+        } = called;
+        let root = &scope.state.ids.root_turn_id;
+        let idempotency_key = written.keys.of(root, &scope.id, &call.tool, &input);
         Self {
             call,
+            id,
             input,
-            ordinal,
+            idempotency_key,
+            ordinal: written.tools,
             verdict,
             asked: None,
             open,
@@ -171,13 +183,10 @@ impl Job {
             cancel: cancel.clone(),
             session_id: scope.state.ids.session_id.clone(),
             turn_id: scope.state.ids.turn_id.clone(),
+            root_turn_id: scope.state.ids.root_turn_id.clone(),
             step: scope.id.clone(),
             call_id: self.call.call_id.clone(),
-            idempotency_key: format!(
-                "{}/{}/{}",
-                scope.state.ids.root_turn_id, scope.id, self.ordinal
-            )
-            .into(),
+            idempotency_key: self.idempotency_key.clone(),
         };
         let unwanted = cancel.drop_guard();
         let result = match caught(place, || tool.tool.call(self.input.clone(), context)) {
@@ -230,7 +239,7 @@ impl Job {
             result: result.clone(),
         });
         Part::ToolResult {
-            call_id: self.call.call_id.clone(),
+            call_id: self.id,
             tool: self.call.tool.clone(),
             result,
         }

@@ -34,6 +34,7 @@ fn context() -> ToolContext {
         cancel: CancellationToken::new(),
         session_id: SessionId::parse("s1").unwrap(),
         turn_id: TurnId::parse("t1").unwrap(),
+        root_turn_id: TurnId::parse("t1").unwrap(),
         step: "step".into(),
         call_id: "c1".into(),
         idempotency_key: "t1/step/1".into(),

@@ -72,7 +72,7 @@ impl fmt::Debug for Task {
 }
 
 /// What a task knows of the run it is part of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TaskContext {
     /// What earlier steps and tasks gave.
@@ -83,8 +83,11 @@ pub struct TaskContext {
     pub session_id: SessionId,
     /// The turn.
     pub turn_id: TurnId,
+    /// The first turn of a chain of retries, this one where it is none (law T9).
+    pub root_turn_id: TurnId,
     /// The task.
     pub step: StepId,
-    /// The same over retries of the same turn: hand it to whatever must not happen twice.
+    /// The same over retries of the same turn, made of its first turn and the task's id: hand it to whatever must not happen
+    /// twice.
     pub idempotency_key: Arc<str>,
 }

@@ -89,6 +89,7 @@ impl Workshop {
                         cancel: context.cancel,
                         session_id: context.session_id,
                         turn_id: context.turn_id,
+                        root_turn_id: context.root_turn_id,
                         step: context.step,
                         idempotency_key: context.idempotency_key,
                     };
