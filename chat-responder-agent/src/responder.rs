@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use chat_core::{
-    Execution, Responder, ResponderError, ResponderInfo, RunResult, StepId, ToolCallRef, TraceTree,
-    TurnRequest,
+    Execution, Responder, ResponderError, ResponderInfo, RunResult, StepId, ToolCallRef,
+    ToolOutcome, TraceTree, TurnRequest,
 };
 use serde_json::Value;
 
@@ -119,7 +119,7 @@ impl AgentResponder {
     #[must_use]
     pub fn on_tool_result(
         self,
-        rewrite: impl Fn(&ToolCallRef, Value) -> Value + Send + Sync + 'static,
+        rewrite: impl Fn(&ToolCallRef, ToolOutcome, Value) -> Value + Send + Sync + 'static,
     ) -> Self {
         self.with_options(|options| options.on_tool_result(rewrite))
     }

@@ -28,7 +28,6 @@ type CallFn = dyn Fn(Arc<Value>, ToolContext) -> BoxFuture<'static, Result<Value
 #[derive(Clone)]
 enum Approval {
     Never,
-    Always,
     If(Arc<dyn Fn(&Value) -> bool + Send + Sync>),
 }
 
@@ -36,7 +35,8 @@ enum Approval {
 /// whose field `value` it is, and `()` is an empty one.
 ///
 /// The description is for the model to read. Any error becomes a [`ResponderError`] with `?`, and then the call's result, so that
-/// the model can go on (law W2). The function must not block its thread, and is dropped once its call is no longer wanted.
+/// the model can go on (law W2). The function must not block its thread, and is dropped once its call is no longer wanted. Of a
+/// result, a number that JSON does not have (infinite, or none) is `null`.
 ///
 /// ```
 /// use chat_core::Tool;
@@ -94,18 +94,16 @@ where
 
 impl<I: DeserializeOwned + 'static> FunctionTool<I> {
     /// A person has to agree to every call (law W3).
+    ///
+    /// Arguments that can't be read as the input's type are not asked about: their call fails before it runs. The schema lets
+    /// few of them through: `5.0` for an integer, what only a `Deserialize` of one's own refuses.
     #[must_use]
     pub fn needs_approval(self) -> Self {
-        Self {
-            approval: Approval::Always,
-            ..self
-        }
+        self.needs_approval_if(|_| true)
     }
 
-    /// A person has to agree to the calls of which this function says so (law W3).
-    ///
-    /// Arguments that fit the schema and still can't be read as the type, which only a `Deserialize` of one's own refuses, are
-    /// not asked about: their call fails before it runs.
+    /// A person has to agree to the calls of which this function says so (law W3). As with
+    /// [`needs_approval`](Self::needs_approval), nobody is asked about arguments that can't be read.
     #[must_use]
     pub fn needs_approval_if(self, needs: impl Fn(&I) -> bool + Send + Sync + 'static) -> Self {
         let form = self.form;
@@ -143,7 +141,6 @@ impl<I: 'static> Tool for FunctionTool<I> {
     fn needs_approval(&self, input: &Value) -> bool {
         match &self.approval {
             Approval::Never => false,
-            Approval::Always => true,
             Approval::If(needs) => needs(input),
         }
     }
@@ -178,6 +175,41 @@ impl<I> fmt::Debug for FunctionTool<I> {
 /// An error as a model gets it in the place of a result (law W2): bounded, and without secrets.
 pub(crate) fn error_result(message: &str) -> Value {
     json!({ "error": &*bounded(message) })
+}
+
+/// How many levels of lists and objects a value may have, which is as many as servers' JSON is read with.
+const MAX_LEVELS: usize = 128;
+
+/// Whether a value has too many levels for what writes, compares or drops it level by level on the stack.
+pub(crate) fn is_too_deep(value: &Value) -> bool {
+    let mut left = vec![(value, 0)];
+    while let Some((value, level)) = left.pop() {
+        let level = level + 1;
+        match value {
+            Value::Array(_) | Value::Object(_) if level > MAX_LEVELS => return true,
+            Value::Array(list) => left.extend(list.iter().map(|value| (value, level))),
+            Value::Object(fields) => left.extend(fields.values().map(|value| (value, level))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    false
+}
+
+/// A result that is not too deep. Takes any other apart, one level after the other.
+pub(crate) fn shallow(result: Value) -> Result<Value, ResponderError> {
+    if !is_too_deep(&result) {
+        return Ok(result);
+    }
+    let mut left = vec![result];
+    while let Some(value) = left.pop() {
+        match value {
+            Value::Array(list) => left.extend(list),
+            Value::Object(fields) => left.extend(fields.into_iter().map(|(_, value)| value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    let deep = format!("the result is nested more than {MAX_LEVELS} levels deep");
+    Err(ResponderError::new(deep).with_kind("result-too-deep"))
 }
 
 /// How many bytes a value has as JSON text. Writes none of it.

@@ -13,6 +13,8 @@ use chat_core::{
 use futures_util::{StreamExt as _, stream::BoxStream};
 use serde_json::Value;
 
+use crate::tool::is_too_deep;
+
 use super::{
     call_ids::CallIds,
     caught::{QuietDrop, caught},
@@ -336,6 +338,13 @@ impl Reading<'_> {
             let twice = format!("the model made two tool calls in one place, {index}");
             return Err(ResponderError::new(twice).with_kind("protocol"));
         };
+        if is_too_deep(&input) {
+            let deep = format!(
+                "the model's arguments of the tool {} are nested too deep",
+                call.tool
+            );
+            return Err(ResponderError::new(deep).with_kind("protocol"));
+        }
         let state = &self.scope.state;
         if !self.begun.contains_key(&index) {
             state.emit(ResponderEvent::ToolCallStart(call.clone()));

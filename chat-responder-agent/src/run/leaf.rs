@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     StepError,
+    tool::shallow,
     workflow::{Progress, Step, Task, TaskContext},
 };
 
@@ -74,7 +75,7 @@ pub(crate) async fn task(state: Arc<State>, place: Place, task: Task) -> Result<
                 idempotency_key: format!("{}/{id}", state.ids.root_turn_id).into(),
             };
             let work = caught(place, || run(context))?;
-            let result = Caught::new(work, place).await??;
+            let result = shallow(Caught::new(work, place).await??)?;
             progress.all_there()?;
             Ok(Arc::new(result))
         },

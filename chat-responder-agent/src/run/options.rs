@@ -2,14 +2,14 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use chat_core::{SessionId, StepId, ToolCallRef, TraceTree, TurnId};
+use chat_core::{SessionId, StepId, ToolCallRef, ToolOutcome, TraceTree, TurnId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::events::EventQueue;
 
 pub(crate) type Observer = dyn Fn(&TraceTree) + Send + Sync;
-pub(crate) type ResultHook = dyn Fn(&ToolCallRef, Value) -> Value + Send + Sync;
+pub(crate) type ResultHook = dyn Fn(&ToolCallRef, ToolOutcome, Value) -> Value + Send + Sync;
 
 /// How a workflow is run. What was set stays set: a host that gets options adds to them and can take nothing away, but for the
 /// two limits, of which the last one given stands.
@@ -68,12 +68,23 @@ impl RunOptions {
         self
     }
 
-    /// Adds a hook that may rewrite a tool's result before anyone sees it: the model, events, trace (law W2). Errors that became
-    /// a result go through it too. Hooks run in the order they were added; a panic in one makes the result an error.
+    /// Adds a hook that may rewrite a tool's result before anyone sees it: the model, events, trace (law W2). Errors and denials
+    /// that became a result, `{"error": ".."}`, go through it too: the outcome says which it is. Hooks run in the order they were
+    /// added; a panic in one makes the result an error.
+    ///
+    /// ```
+    /// use chat_core::ToolOutcome;
+    /// use chat_responder_agent::RunOptions;
+    /// use serde_json::json;
+    /// let options = RunOptions::default().on_tool_result(|call, outcome, result| match outcome {
+    ///     ToolOutcome::Error => json!({"error": format!("{} does not work just now", call.tool)}),
+    ///     _ => result,
+    /// });
+    /// ```
     #[must_use]
     pub fn on_tool_result(
         mut self,
-        rewrite: impl Fn(&ToolCallRef, Value) -> Value + Send + Sync + 'static,
+        rewrite: impl Fn(&ToolCallRef, ToolOutcome, Value) -> Value + Send + Sync + 'static,
     ) -> Self {
         self.hooks.push(Arc::new(rewrite));
         self

@@ -10,7 +10,7 @@ use std::{
 
 use chat_core::{
     FinishReason, Metadata, ModelRef, NodeIndex, ResponderError, ResponderEvent, RunResult, StepId,
-    Timestamp, ToolCallRef, TraceTree, Usage,
+    Timestamp, ToolCallRef, ToolOutcome, TraceTree, Usage,
 };
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -162,12 +162,13 @@ impl State {
     pub(crate) fn hooked(
         &self,
         call: &ToolCallRef,
+        outcome: ToolOutcome,
         mut result: Value,
     ) -> Result<Value, ResponderError> {
         for hook in &self.hooks {
             result = caught(
                 || format!("the hook on the result of tool {}", call.tool),
-                || hook(call, result),
+                || hook(call, outcome, result),
             )?;
         }
         Ok(result)

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::RwLock;
 
 use crate::{
-    tool::{error_result, json_len},
+    tool::{error_result, json_len, shallow},
     workflow::AgentTool,
 };
 
@@ -195,10 +195,11 @@ impl Job {
         };
         // What the tool left behind on purpose may go on.
         unwanted.disarm();
-        Outcome {
-            outcome: ToolOutcome::Ok,
-            result,
-        }
+        let outcome = match &result {
+            Ok(_) => ToolOutcome::Ok,
+            Err(_) => ToolOutcome::Error,
+        };
+        Outcome { outcome, result }
     }
 
     /// Makes an outcome what the model gets, and tells everyone.
@@ -211,7 +212,7 @@ impl Job {
         let mut error = result.as_ref().err().cloned();
         let raw = result.unwrap_or_else(|error| error_result(error.message()));
         let result = match state
-            .hooked(&self.call, raw)
+            .hooked(&self.call, outcome, raw)
             .and_then(|result| bounded(result, agent.max_result_bytes))
         {
             Ok(result) => result,
@@ -223,6 +224,9 @@ impl Job {
         };
         if error.is_some() && outcome == ToolOutcome::Ok {
             outcome = ToolOutcome::Error;
+        }
+        if !state.hooks.is_empty() {
+            error = error.map(|error| rewritten(&result, error.kind()));
         }
         let result = Arc::new(result);
         if let Some(node) = self.node {
@@ -246,8 +250,15 @@ impl Job {
     }
 }
 
-/// At most so many bytes of JSON.
+/// The error of a call whose result went through hooks: nobody sees what they took out.
+fn rewritten(result: &Value, kind: &str) -> ResponderError {
+    let text = result.get("error").and_then(Value::as_str);
+    ResponderError::new(text.unwrap_or("the call failed").to_owned()).with_kind(kind.to_owned())
+}
+
+/// At most so many bytes of JSON, and no deeper than it can be written.
 fn bounded(result: Value, limit: usize) -> Result<Value, ResponderError> {
+    let result = shallow(result)?;
     let bytes = json_len(&result);
     if bytes <= limit {
         return Ok(result);

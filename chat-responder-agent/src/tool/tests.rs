@@ -96,6 +96,10 @@ fn w2_what_only_the_type_refuses_never_runs_and_is_not_asked_about() {
     assert_eq!(error.message(), "odd has an odd length");
     assert_eq!(ran.load(Ordering::Relaxed), 0);
     assert!(Tool::needs_approval(&tool, &json!({"value": "even"})));
+    // The schema takes it, since it is one integer written in two ways.
+    let count = function_tool("count", "", |n: u8, _| async move { Ok(n) }).needs_approval();
+    assert!(!Tool::needs_approval(&count, &json!({"value": 5.0})));
+    assert!(Tool::needs_approval(&count, &json!({"value": 5})));
 }
 
 #[test]
@@ -128,4 +132,13 @@ fn the_length_is_that_of_the_text() {
     for value in [json!(null), json!({"a": [1, 2.5, "\n\u{1}ü\""]})] {
         assert_eq!(json_len(&value), value.to_string().len());
     }
+}
+
+#[test]
+fn t4_levels_are_counted_however_many_there_are() {
+    let nested = |levels: usize| (1..levels).fold(json!([]), |value, _| Value::Array(vec![value]));
+    assert!(!is_too_deep(&json!("flat")));
+    assert!(!is_too_deep(&nested(MAX_LEVELS)));
+    assert!(is_too_deep(&nested(MAX_LEVELS + 1)));
+    assert!(is_too_deep(&nested(2000)));
 }

@@ -25,7 +25,8 @@ impl Task {
     /// A task. Steps and tasks of one workflow share one space of ids.
     ///
     /// The function runs once, inside the run: it is dropped when the run ends before it does, and it must not block its thread.
-    /// Any error becomes a [`ResponderError`] with `?`. A result that is no JSON (a map whose keys are no texts) fails it.
+    /// Any error becomes a [`ResponderError`] with `?`. A result that is no JSON (a map whose keys are no texts) fails it; a number
+    /// that JSON does not have (infinite, or none) is `null` in it.
     ///
     /// ```
     /// use chat_responder_agent::Task;

@@ -29,7 +29,7 @@ async fn each_thing_a_run_says_is_the_event_that_the_table_names() {
     let (tool, mut tools) = ScriptedTool::new("deploy");
     let tool = tool.needing_approval();
     let responder = streaming(move || one_step(&model).tool(tool.clone()))
-        .on_tool_result(|_, result| json!({ "hooked": result }));
+        .on_tool_result(|_, _, result| json!({ "hooked": result }));
     let mut sent = send(responder).await;
     let call = script.next_call().await;
     call.retry(1, 250, &ResponderError::new("busy").with_kind("overloaded"));

@@ -14,6 +14,7 @@ mod turns;
 mod w1_clocks;
 mod w1_failures;
 mod w1_fallbacks;
+mod w2_history;
 mod w2_results;
 mod w2_tools;
 mod w3_approvals;

@@ -132,11 +132,11 @@ async fn w2_hooks_rewrite_in_their_order_and_one_that_panics_gives_an_error() {
     let (model, mut script) = ScriptedModel::new();
     let look = function_tool("look", "Looks.", |(): (), _| async { Ok("seen") });
     let responder = streaming(move || one_step(&model).tool(look.clone()))
-        .on_tool_result(|call, result| {
+        .on_tool_result(|call, _, result| {
             assert!(call.call_id.as_str() != "b", "no");
             json!([result])
         })
-        .on_tool_result(|call, result| json!({ call.tool.as_str(): result }));
+        .on_tool_result(|call, _, result| json!({ call.tool.as_str(): result }));
     let sent = send(responder).await;
     let call = script.next_call().await;
     call.tool_call(0, "a", "look", json!({}));
@@ -176,7 +176,7 @@ async fn w2_a_result_that_is_too_long_is_an_error_unless_a_hook_or_the_agent_let
     );
     let (model, mut script) = ScriptedModel::new();
     let responder = streaming(move || limited(&model))
-        .on_tool_result(|_, result| json!(result.as_str().map(str::len)));
+        .on_tool_result(|_, _, result| json!(result.as_str().map(str::len)));
     let sent = send(responder).await;
     ask_for(&mut script, "long", json!({})).await;
     let call = script.next_call().await;

@@ -117,7 +117,7 @@ async fn w2_what_does_not_fit_the_schema_or_panics_is_a_result_and_hooks_rewrite
             .tool(tool.clone())
             .then(Step::new("reply").prompt("Hello"))
     })
-    .on_tool_result(|_, result| json!({ "seen": result }));
+    .on_tool_result(|_, _, result| json!({ "seen": result }));
     let sent = send(responder).await;
     let call = script.next_call().await;
     call.tool_call(0, "a", "fetch", json!({"n": "one"}));
