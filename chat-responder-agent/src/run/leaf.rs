@@ -87,6 +87,7 @@ pub(crate) fn progress(state: &State) -> Progress {
     let ids = &state.ids;
     Progress::new(
         state.results.clone(),
+        state.steering.read().clone(),
         ids.session_id.clone(),
         ids.turn_id.clone(),
     )

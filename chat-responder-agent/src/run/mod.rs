@@ -102,7 +102,7 @@ impl Run {
             return Poll::Ready(Err(failure));
         }
         match polled {
-            Ok(Poll::Ready(result)) => return Poll::Ready(result),
+            Ok(Poll::Ready(result)) => return Poll::Ready(result.and_then(|()| self.all_read())),
             Ok(Poll::Pending) => {}
             Err(panicked) => return Poll::Ready(Err(panicked)),
         }
@@ -116,6 +116,16 @@ impl Run {
             cx.waker().wake_by_ref();
         }
         Poll::Pending
+    }
+
+    /// A steer that was taken is kept: the run must not end well as if nobody had said it.
+    fn all_read(&self) -> Result<(), ResponderError> {
+        if !self.state.steering.has_unread() {
+            return Ok(());
+        }
+        let unread =
+            "a steer was taken, and the step that was to read it ended before its model was asked";
+        Err(ResponderError::new(unread).with_kind("steer-unread"))
     }
 
     /// Ends it, and drops what is still at work, which says nothing any more.

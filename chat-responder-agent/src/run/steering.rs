@@ -12,6 +12,8 @@ use std::{
 
 use chat_core::SteerRefused;
 
+use crate::workflow::Steers;
+
 /// How many polls of the run a step waits at its boundary for steers to be polled. Where one task polls both, in whatever order,
 /// each steer is polled between the door's opening and the second poll of the run behind it, but not always before the first.
 const ROUNDS: u64 = 2;
@@ -19,6 +21,8 @@ const ROUNDS: u64 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Steering {
     state: Mutex<State>,
+    /// What models have read.
+    read: Steers,
 }
 
 #[derive(Debug, Default)]
@@ -66,7 +70,19 @@ impl Steering {
         if let Some(mut door) = self.open_door() {
             std::future::poll_fn(|cx| door.poll(cx)).await;
         }
-        std::mem::take(&mut self.lock().taken)
+        let taken = std::mem::take(&mut self.lock().taken);
+        self.read.extend(&taken);
+        taken
+    }
+
+    /// What models have read so far.
+    pub(crate) fn read(&self) -> &Steers {
+        &self.read
+    }
+
+    /// Whether input was taken that no model has read.
+    pub(crate) fn has_unread(&self) -> bool {
+        !self.lock().taken.is_empty()
     }
 
     /// Refuses all that was not taken, now and from now on.
@@ -249,6 +265,8 @@ mod tests {
         assert!((&mut boundary).now_or_never().is_none());
         assert!(matches!((&mut steer).now_or_never(), Some(Ok(()))));
         drop(boundary);
+        assert!(steering.has_unread());
         assert_eq!(steering.boundary().now_or_never().unwrap(), ["one".into()]);
+        assert!(!steering.has_unread());
     }
 }

@@ -18,7 +18,7 @@ pub(crate) use check::{Ids, Within};
 pub(crate) use flow::Fallback;
 pub use flow::{Catch, Parallel, Sequence};
 pub use progress::Progress;
-pub(crate) use progress::Results;
+pub(crate) use progress::{Results, Steers};
 pub(crate) use prompt::PromptSource;
 pub use prompt::{IntoPrompt, Prompt};
 pub(crate) use step::Output;

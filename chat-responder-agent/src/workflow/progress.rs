@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use chat_core::{ResponderError, SessionId, StepId, StepResultError, TurnId};
@@ -27,8 +27,27 @@ impl Results {
         self.lock().clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<StepId, Arc<Value>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<StepId, Arc<Value>>> {
         // Nothing can panic between two changes that belong together: each is one call.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a person added while the run went on and models have read, shared by all that reads it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Steers(Arc<Mutex<Vec<Arc<str>>>>);
+
+impl Steers {
+    pub(crate) fn extend(&self, inputs: &[Arc<str>]) {
+        self.lock().extend_from_slice(inputs);
+    }
+
+    fn snapshot(&self) -> Vec<Arc<str>> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
+        // Each change is one call, as with results.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -38,6 +57,7 @@ impl Results {
 #[derive(Debug, Clone)]
 pub struct Progress {
     results: Results,
+    steers: Steers,
     session_id: SessionId,
     turn_id: TurnId,
     /// The first text that was asked for and is not there, of all clones.
@@ -45,9 +65,15 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(results: Results, session_id: SessionId, turn_id: TurnId) -> Self {
+    pub(crate) fn new(
+        results: Results,
+        steers: Steers,
+        session_id: SessionId,
+        turn_id: TurnId,
+    ) -> Self {
         Self {
             results,
+            steers,
             session_id,
             turn_id,
             missing: Arc::default(),
@@ -89,6 +115,21 @@ impl Progress {
     #[must_use]
     pub fn get(&self, step: &str) -> Option<Arc<Value>> {
         self.results.get(step)
+    }
+
+    /// What the person has added to the turn so far, in order: each input that a step's model has read (law W5). Steps that begin
+    /// later don't read it unless their prompts pass it on.
+    ///
+    /// ```
+    /// use chat_responder_agent::Step;
+    /// let reply = Step::new("reply").prompt_with(|run| {
+    ///     let steering = run.steering().join("\n");
+    ///     format!("Write it well: {}\n{steering}", run.text("draft"))
+    /// });
+    /// ```
+    #[must_use]
+    pub fn steering(&self) -> Vec<Arc<str>> {
+        self.steers.snapshot()
     }
 
     /// The session.
@@ -139,7 +180,8 @@ mod tests {
         results.insert("draft".into(), Arc::new(json!("Once")));
         results.insert("count".into(), Arc::new(json!([1, 2])));
         let (session, turn) = (SessionId::parse("s1"), TurnId::parse("t1"));
-        Progress::new(results, session.unwrap(), turn.unwrap())
+        let steers = Steers::default();
+        Progress::new(results, steers, session.unwrap(), turn.unwrap())
     }
 
     fn prompt(step: Step) -> Result<Prompt, ResponderError> {
@@ -189,6 +231,18 @@ mod tests {
     }
 
     #[test]
+    fn w5_what_was_steered_shows_in_order() {
+        let progress = progress();
+        assert!(progress.steering().is_empty());
+        progress.steers.extend(&["in French".into()]);
+        progress.steers.extend(&["no, in German".into()]);
+        assert_eq!(
+            progress.steering(),
+            ["in French".into(), "no, in German".into()]
+        );
+    }
+
+    #[test]
     fn a_prompt_is_made_of_texts_messages_and_results() {
         for step in [
             Step::new("s").prompt("Hi"),
@@ -217,9 +271,11 @@ mod tests {
             let count: u8 = run.json("count")?;
             Ok::<_, ResponderError>(count.to_string())
         });
-        assert_eq!(
-            prompt(step).unwrap_err().message(),
-            "the result of step count does not read as asked: invalid type: sequence, expected u8"
-        );
+        let unread =
+            "the result of step count does not read as asked: invalid type: sequence, expected u8";
+        assert_eq!(prompt(step).unwrap_err().message(), unread);
+        let step =
+            Step::new("s").prompt_with(|run| run.json("count").map(|count: u8| count.to_string()));
+        assert_eq!(prompt(step).unwrap_err().message(), unread);
     }
 }

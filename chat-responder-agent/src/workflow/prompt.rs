@@ -65,9 +65,9 @@ impl<T: Into<Prompt>> IntoPrompt for T {
         Ok(self.into())
     }
 }
-impl<T: Into<Prompt>> IntoPrompt for Result<T, ResponderError> {
+impl<T: Into<Prompt>, E: Into<ResponderError>> IntoPrompt for Result<T, E> {
     fn into_prompt(self) -> Result<Prompt, ResponderError> {
-        self.map(Into::into)
+        self.map(Into::into).map_err(Into::into)
     }
 }
 

@@ -52,12 +52,11 @@ impl Step {
     /// step.
     ///
     /// ```
-    /// use chat_core::ResponderError;
     /// use chat_responder_agent::Step;
     /// let review = Step::new("review").prompt_with(|run| format!("Review this:\n{}", run.text("draft")));
     /// let count = Step::new("count").prompt_with(|run| {
-    ///     let items: Vec<String> = run.json("list")?;
-    ///     Ok::<_, ResponderError>(format!("Are these {} all?\n{}", items.len(), items.join("\n")))
+    ///     let items = run.json::<Vec<String>>("list");
+    ///     items.map(|items| format!("Are these {} all?\n{}", items.len(), items.join("\n")))
     /// });
     /// ```
     #[must_use]

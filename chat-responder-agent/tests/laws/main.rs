@@ -20,6 +20,7 @@ mod w2_tools;
 mod w3_approvals;
 mod w4_any_pieces;
 mod w4_stream;
+mod w5_kept;
 mod w5_steering;
 mod w6_cancel;
 mod w7_start_run;
