@@ -125,7 +125,8 @@ impl AgentResponder {
     }
 
     /// Starts the runs in the host's own way (law W7). It gets the workflow, the options with the turn's signal and events set
-    /// already, to be added to, and the ids; the run it returns is the one that the turn polls. Returns right away.
+    /// already, to be added to, and the ids; the run it returns is the one that the turn polls. Returns right away. A run that was
+    /// started with other options than those fails the turn.
     ///
     /// ```
     /// use chat_responder_agent::AgentResponder;
@@ -177,6 +178,15 @@ impl AgentResponder {
         };
         let place = || format!("what starts the runs of agent {}", self.id);
         let run = caught(place, || (self.start_run)(workflow, options, ids))??;
+        if !run.tells(&queue) {
+            let unwatched = format!(
+                "what starts the runs of agent {} did not use the options it was given: start the run with those, or with more added to them",
+                self.id
+            );
+            return Err(ResponderError::new(unwatched)
+                .with_kind("workflow-invalid")
+                .with_retryable(false));
+        }
         let control = run.control();
         let answer = Answer {
             stream: self.options.reply.clone(),

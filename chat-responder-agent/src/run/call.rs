@@ -72,6 +72,7 @@ pub(crate) async fn ask(
         ids: &mut written.ids,
         fresh: Vec::new(),
         pieces: Vec::new(),
+        has_text: false,
         begun: BTreeMap::new(),
         calls: BTreeMap::new(),
         at_once: 0,
@@ -141,6 +142,7 @@ struct Reading<'a> {
     /// Text that was read and not shown yet.
     fresh: Vec<Arc<str>>,
     pieces: Vec<Piece>,
+    has_text: bool,
     begun: BTreeMap<u32, Arc<ToolCallRef>>,
     calls: BTreeMap<u32, Called>,
     at_once: usize,
@@ -310,7 +312,7 @@ impl Reading<'_> {
         if text.is_empty() {
             return;
         }
-        let is_first = !self.pieces.iter().any(|piece| piece.text().is_some());
+        let is_first = !std::mem::replace(&mut self.has_text, true);
         match self.pieces.last_mut() {
             Some(Piece::Text(before)) => before.push_str(&text),
             Some(Piece::Reasoning(..)) | None => {

@@ -1,6 +1,7 @@
 //! Caller's code: a panic in it becomes an error that names what panicked, and one in its drop ends there.
 
 use std::{
+    ops::Deref,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     task::{Context, Poll},
@@ -31,6 +32,20 @@ pub(crate) fn quietly(run: impl FnOnce()) {
 
 /// What a caller made, such as a stream: a panic in its drop ends there.
 pub(crate) struct QuietDrop<T>(pub(crate) Option<T>);
+
+impl<T> QuietDrop<T> {
+    pub(crate) fn new(held: T) -> Self {
+        Self(Some(held))
+    }
+}
+
+impl<T> Deref for QuietDrop<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("it is held until it is let go")
+    }
+}
 
 impl<T> Drop for QuietDrop<T> {
     fn drop(&mut self) {

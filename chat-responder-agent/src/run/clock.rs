@@ -62,6 +62,13 @@ impl Clock {
         Stopped(self.clone())
     }
 
+    pub(crate) fn has_run_out(&self) -> bool {
+        match *self.hand() {
+            Hand::Runs(until) => until <= Instant::now(),
+            Hand::Stands { .. } => false,
+        }
+    }
+
     fn hand(&self) -> MutexGuard<'_, Hand> {
         // Nothing that can panic runs under this lock.
         self.hand.lock().unwrap_or_else(PoisonError::into_inner)

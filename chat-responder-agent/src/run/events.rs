@@ -58,6 +58,11 @@ impl EventQueue {
         self.waker.wake();
     }
 
+    /// Whether it takes no more events: the run has ended, or its reader has left.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.lock().ended
+    }
+
     fn lock(&self) -> MutexGuard<'_, Queue> {
         // Nothing that can panic runs under this lock.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)

@@ -81,6 +81,11 @@ impl Run {
         self.state.metadata()
     }
 
+    /// Whether whoever has this queue is told of the run.
+    pub(crate) fn tells(&self, queue: &Arc<EventQueue>) -> bool {
+        self.state.tells(queue)
+    }
+
     /// Whether a step waits for steers to be taken. It goes on after the next polls.
     pub(crate) fn waits_for_steers(&self) -> bool {
         self.state.steering.is_open()

@@ -44,7 +44,7 @@ impl RunOptions {
         }
     }
 
-    /// How long the run may take. Waiting for a person does not count (law W1).
+    /// How long the run may take. Waiting for a person does not count (law W1). The run then needs tokio's time to be on.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         Self {

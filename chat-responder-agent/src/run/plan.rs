@@ -6,14 +6,18 @@ use chat_core::{LanguageModel, ModelRef, ResponderError, TraceKind, TraceNode};
 
 use crate::workflow::{Agent, AgentTool, Fallback, Node, Nodes, Step, Task};
 
-use super::{caught::caught, node::Place, state::State};
+use super::{
+    caught::{QuietDrop, caught},
+    node::Place,
+    state::State,
+};
 
 /// What steps ask with.
 pub(crate) struct AgentScope {
-    pub(crate) model: Arc<dyn LanguageModel>,
+    pub(crate) model: QuietDrop<Arc<dyn LanguageModel>>,
     pub(crate) model_ref: ModelRef,
     pub(crate) instructions: Option<Arc<str>>,
-    pub(crate) tools: Vec<AgentTool>,
+    pub(crate) tools: QuietDrop<Vec<AgentTool>>,
     pub(crate) max_result_bytes: usize,
 }
 
@@ -204,10 +208,10 @@ fn scope(agent: Agent) -> Result<(Option<Arc<str>>, AgentScope, Nodes), Responde
         || model.model(),
     )?;
     let scope = AgentScope {
-        model,
+        model: QuietDrop::new(model),
         model_ref,
         instructions,
-        tools,
+        tools: QuietDrop::new(tools),
         max_result_bytes,
     };
     Ok((name, scope, nodes))

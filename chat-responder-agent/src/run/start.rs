@@ -21,6 +21,9 @@ use super::{
 impl Node {
     /// Starts a run of this workflow. Nothing of it happens before the run is polled; only its clock runs from here.
     ///
+    /// # Panics
+    /// A run or a step with a time-out has to be polled where tokio's time is on, and panics elsewhere, as tokio's `sleep` does.
+    ///
     /// # Errors
     /// The workflow is not valid: kind `workflow-invalid`, with a [`CheckError`](crate::CheckError) as its source.
     pub fn start(self, options: RunOptions, ids: RunIds) -> Result<Run, ResponderError> {

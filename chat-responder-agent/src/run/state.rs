@@ -114,9 +114,17 @@ impl State {
             .for_each(|reader| reader.end(aborted.as_ref()));
     }
 
+    /// Adds a reader, in the place of those that have left.
     pub(crate) fn add_reader(&self, reader: Arc<EventQueue>) {
         let mut readers = self.readers();
-        *readers = readers.iter().cloned().chain([reader]).collect();
+        let present = readers.iter().filter(|reader| !reader.has_ended());
+        *readers = present.cloned().chain([reader]).collect();
+    }
+
+    pub(crate) fn tells(&self, queue: &Arc<EventQueue>) -> bool {
+        self.readers()
+            .iter()
+            .any(|reader| Arc::ptr_eq(reader, queue))
     }
 
     fn readers(&self) -> MutexGuard<'_, Arc<[Arc<EventQueue>]>> {
@@ -205,4 +213,30 @@ pub(crate) fn now() -> Timestamp {
         .ok()
         .and_then(|millis| Timestamp::from_millis(millis).ok())
         .unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Node, RunIds, RunOptions, Task};
+
+    #[test]
+    fn readers_that_left_are_told_nothing_and_not_kept() {
+        let ids = RunIds {
+            session_id: "session".parse().unwrap(),
+            turn_id: "turn".parse().unwrap(),
+            root_turn_id: "turn".parse().unwrap(),
+        };
+        let workflow = Node::from(Task::new("wait", |_| {
+            std::future::pending::<Result<(), _>>()
+        }));
+        let run = workflow.start(RunOptions::default(), ids).unwrap();
+        let stays = run.events();
+        for _ in 0..100 {
+            drop(run.events());
+        }
+        assert_eq!(run.state.readers().len(), 2);
+        drop((stays, run.events()));
+        drop(run.events());
+        assert_eq!(run.state.readers().len(), 1);
+    }
 }

@@ -38,6 +38,18 @@ pub(crate) struct StepScope {
     pub(crate) is_reply: bool,
 }
 
+impl StepScope {
+    /// The clocks that it runs against.
+    pub(crate) fn clocks(&self) -> impl Iterator<Item = &Arc<Clock>> {
+        self.clock.iter().chain(&self.state.clock)
+    }
+
+    /// Whether one of them has run out.
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        self.clocks().any(|clock| clock.has_run_out())
+    }
+}
+
 /// What a step has come to so far.
 #[derive(Default)]
 pub(crate) struct Written {

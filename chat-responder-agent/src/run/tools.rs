@@ -35,6 +35,10 @@ pub(crate) async fn run(scope: &StepScope, written: &mut Written, calls: Vec<Cal
             Job::new(scope, written, call)
         })
         .collect();
+    if jobs.iter().any(Job::is_to_ask) && scope.is_out_of_time() {
+        // The clock ends this in the same poll. A person who was asked now would agree to what can't run.
+        std::future::pending::<()>().await;
+    }
     show(scope, &mut jobs);
     // All are asked for before any runs: a person sees every request at once.
     for job in &mut jobs {
@@ -66,7 +70,7 @@ fn show(scope: &StepScope, jobs: &mut [Job]) {
             let mut tool = TraceNode::new(name, TraceKind::Tool, job.call.tool.as_str());
             tool.call_id = Some(job.call.call_id.clone());
             tool.input = Some(job.input.clone());
-            if matches!(job.verdict, Verdict::Ask(_)) {
+            if job.is_to_ask() {
                 tool.status = TraceStatus::Waiting;
             }
             let index = live.tree.push(Some(*node), tool);
@@ -129,8 +133,12 @@ impl Job {
         }
     }
 
+    fn is_to_ask(&self) -> bool {
+        matches!(self.verdict, Verdict::Ask(_))
+    }
+
     fn ask(&mut self, scope: &StepScope) {
-        if !matches!(self.verdict, Verdict::Ask(_)) {
+        if !self.is_to_ask() {
             return;
         }
         let request = ApprovalRequest {
@@ -141,8 +149,7 @@ impl Job {
             step: scope.id.clone(),
             requested_at: now(),
         };
-        let clocks = scope.clock.iter().chain(&scope.state.clock);
-        self.asked = Some(Asked::ask(&scope.state, request, clocks));
+        self.asked = Some(Asked::ask(&scope.state, request, scope.clocks()));
     }
 
     async fn run(mut self, scope: &StepScope, turns: &RwLock<()>) -> Part {

@@ -23,5 +23,6 @@ mod w4_stream;
 mod w5_kept;
 mod w5_steering;
 mod w6_cancel;
+mod w7_options;
 mod w7_start_run;
 mod w8_costs;
