@@ -42,6 +42,11 @@ impl<C> Calls<C> {
             .or_else(|| self.incoming.try_recv().ok())
     }
 
+    /// The calls that came and were not wanted, in order.
+    pub(crate) fn passed_over(&self) -> impl Iterator<Item = &C> {
+        self.passed_over.iter()
+    }
+
     fn take_passed_over(&mut self, wanted: impl Fn(&C) -> bool) -> Option<C> {
         let place = self.passed_over.iter().position(wanted)?;
         self.passed_over.remove(place)

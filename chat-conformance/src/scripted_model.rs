@@ -61,6 +61,25 @@ use crate::script::Calls;
 /// draft.tool_call(0, "call-1", "search", serde_json::json!({"q": "journals"}));
 /// # }
 /// ```
+///
+/// A script that waits for a call which does not come says nothing of it: as long as a responder keeps the model, one could still
+/// come. Where a workflow that fails before it asks is to fail its test, wait for its end beside the call:
+///
+/// ```
+/// # use chat_conformance::ScriptedModel;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// # let (model, mut script) = ScriptedModel::new();
+/// # let _asked = chat_core::LanguageModel::stream(&model, Default::default());
+/// # let turn = std::future::pending::<()>();
+/// let call = tokio::select! {
+///     call = script.next_call() => call,
+///     ended = turn => panic!("the turn ended before it asked: {ended:?}"),
+/// };
+/// # call.answer("Hi");
+/// # }
+/// ```
+/// A test that ends while a call is kept unanswered drops it, and the answer is cut off there.
 #[derive(Debug, Clone)]
 pub struct ScriptedModel {
     model: ModelRef,
@@ -165,7 +184,7 @@ impl Stream for Answer {
 }
 
 impl ModelScript {
-    /// Waits for the next call. Cancel-safe.
+    /// Waits for the next call, for ever where none comes. Cancel-safe.
     ///
     /// # Panics
     /// Where every clone of the model is gone, so that no call can come.
@@ -174,10 +193,11 @@ impl ModelScript {
     }
 
     /// Waits for the next call whose messages hold this text, instructions among them: of steps that run side by side, the one
-    /// with this prompt. Calls that are passed over keep their order. Cancel-safe.
+    /// with this prompt. Calls that are passed over keep their order; where no other comes they are waited behind for ever.
+    /// Cancel-safe.
     ///
     /// # Panics
-    /// Where every clone of the model is gone, so that no call can come.
+    /// Where every clone of the model is gone, so that no call can come: it names what the calls that were passed over ask.
     pub async fn call_asking(&mut self, text: &str) -> ModelCall {
         let asks = |request: &ModelRequest| {
             let mut messages = request.messages.iter();
@@ -186,15 +206,21 @@ impl ModelScript {
         self.next_call_where(asks).await
     }
 
-    /// Waits for the next call with such a request. Calls that are passed over keep their order. Cancel-safe.
+    /// Waits for the next call with such a request, for ever where none comes. Calls that are passed over keep their order.
+    /// Cancel-safe.
     ///
     /// # Panics
-    /// Where every clone of the model is gone, so that no call can come.
+    /// Where every clone of the model is gone, so that no call can come: it names what the calls that were passed over ask.
     pub async fn next_call_where(&mut self, wanted: impl Fn(&ModelRequest) -> bool) -> ModelCall {
-        self.calls
-            .next(|call| wanted(&call.request))
-            .await
-            .expect("the model is still there")
+        let call = self.calls.next(|call| wanted(&call.request)).await;
+        call.unwrap_or_else(|| {
+            let asked = self.calls.passed_over().map(|call| {
+                let last = call.request.messages.last();
+                last.map_or_else(String::new, |message| message.to_text().to_string())
+            });
+            let asked: Vec<String> = asked.collect();
+            panic!("no such call can come, the model is gone; those that came ask {asked:?}")
+        })
     }
 
     /// The next call where one was made already.

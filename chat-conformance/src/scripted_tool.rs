@@ -32,6 +32,9 @@ use crate::script::Calls;
 /// assert!(running.await.is_ok());
 /// # }
 /// ```
+///
+/// A script that waits for a call which does not come says nothing of it, as that of a [`ScriptedModel`](crate::ScriptedModel):
+/// wait for the turn's end beside it where the test could be wrong about that.
 #[derive(Clone)]
 pub struct ScriptedTool {
     spec: ToolSpec,
@@ -162,7 +165,8 @@ impl fmt::Debug for ScriptedTool {
 }
 
 impl ToolScript {
-    /// Waits for the next call: one reaches the script when the tool is called, polled or not. Cancel-safe.
+    /// Waits for the next call, for ever where none comes: one reaches the script when the tool is called, polled or not.
+    /// Cancel-safe.
     ///
     /// # Panics
     /// Where every clone of the tool is gone, so that no call can come.
@@ -170,18 +174,21 @@ impl ToolScript {
         self.next_call_where(|_, _| true).await
     }
 
-    /// Waits for the next call with such arguments and context. Calls that are passed over keep their order. Cancel-safe.
+    /// Waits for the next call with such arguments and context, for ever where none comes. Calls that are passed over keep their
+    /// order. Cancel-safe.
     ///
     /// # Panics
-    /// Where every clone of the tool is gone, so that no call can come.
+    /// Where every clone of the tool is gone, so that no call can come: it names the arguments of those that were passed over.
     pub async fn next_call_where(
         &mut self,
         wanted: impl Fn(&Value, &ToolContext) -> bool,
     ) -> ToolCall {
-        self.calls
-            .next(|call| wanted(&call.input, &call.context))
-            .await
-            .expect("the tool is still there")
+        let call = self.calls.next(|call| wanted(&call.input, &call.context));
+        call.await.unwrap_or_else(|| {
+            let inputs = self.calls.passed_over().map(|call| call.input.to_string());
+            let inputs: Vec<String> = inputs.collect();
+            panic!("no such call can come, the tool is gone; those that came have {inputs:?}")
+        })
     }
 
     /// The next call where one was made already.
@@ -310,6 +317,19 @@ mod tests {
         assert_eq!(prod.await.context().call_id.as_str(), "c2");
         let first = script.next_call_where(|_, context| context.call_id.as_str() == "c1");
         assert_eq!(first.await.input()["env"], "test");
+    }
+
+    #[tokio::test]
+    #[should_panic(
+        expected = r#"no such call can come, the tool is gone; those that came have ["{}"]"#
+    )]
+    async fn a_call_that_can_not_come_is_told_with_those_that_came() {
+        let (tool, mut script) = ScriptedTool::new("deploy");
+        let _running = tool.call(json!({}).into(), context("c"));
+        drop(tool);
+        script
+            .next_call_where(|input, _| input["env"] == "prod")
+            .await;
     }
 
     #[test]

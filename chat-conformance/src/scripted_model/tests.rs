@@ -99,3 +99,17 @@ async fn a_model_without_its_script_says_so() {
         .unwrap_err();
     assert!(error.message().contains("script is gone"));
 }
+
+#[tokio::test]
+#[should_panic(
+    expected = r#"no such call can come, the model is gone; those that came ask ["Draft this"]"#
+)]
+async fn a_call_that_can_not_come_is_told_with_those_that_came() {
+    let (model, mut script) = ScriptedModel::new();
+    let _asked = model.stream(ModelRequest {
+        messages: vec![Message::user("Draft this")],
+        ..ModelRequest::default()
+    });
+    drop(model);
+    script.call_asking("Review").await;
+}
