@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-use chat_cli::Program;
+use chat_cli::{MODEL_VARIABLES, Program};
 use chat_core::{LanguageModel, Message};
 use chat_responder_agent::{Agent, AgentResponder, Step};
 
@@ -37,5 +37,6 @@ pub(crate) fn draft_and_review(model: impl LanguageModel + Clone) -> AgentRespon
 fn main() -> ExitCode {
     Program::new("draft_and_review")
         .about("Answers twice, the second time with the first answer in view")
+        .variables(MODEL_VARIABLES)
         .run(|| Ok(draft_and_review(chat_cli::model_from_env()?)))
 }

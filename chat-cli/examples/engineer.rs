@@ -8,7 +8,7 @@
 
 use std::process::ExitCode;
 
-use chat_cli::Program;
+use chat_cli::{MODEL_VARIABLES, Program};
 use chat_core::{LanguageModel, Message, Tool};
 use chat_responder_agent::{Agent, AgentResponder, Step, function_tool};
 use schemars::JsonSchema;
@@ -61,5 +61,6 @@ pub(crate) fn engineer(model: impl LanguageModel + Clone) -> AgentResponder {
 fn main() -> ExitCode {
     Program::new("engineer")
         .about("Deploys software, once you have agreed")
+        .variables(MODEL_VARIABLES)
         .run(|| Ok(engineer(chat_cli::model_from_env()?)))
 }

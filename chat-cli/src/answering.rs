@@ -27,6 +27,17 @@ impl fmt::Display for SetupError {
 
 impl std::error::Error for SetupError {}
 
+/// The variables that [`model_from_env`] reads, and what they name: for the help of a program that calls it
+/// ([`Program::variables`](crate::Program::variables)).
+pub const MODEL_VARIABLES: &[(&str, &str)] = &[
+    (
+        "OPENAI_API_KEY",
+        "The key; a local server may want none. It is never printed or stored.",
+    ),
+    ("OPENAI_BASE_URL", "The server [default: OpenAI's]."),
+    ("CHAT_MODEL", "The model [default: gpt-5-mini]."),
+];
+
 /// The model that the environment names, by the variables that `chat` reads: the key from `OPENAI_API_KEY`, the server from
 /// `OPENAI_BASE_URL` (OpenAI's own unless set; the key may then be missing), the model from `CHAT_MODEL` (`gpt-5-mini` unless
 /// set). Nothing is asked of the server yet.

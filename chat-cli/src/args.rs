@@ -8,7 +8,7 @@ use clap::{
     error::ErrorKind,
 };
 
-use crate::store_at::StoreAt;
+use crate::{program::Program, store_at::StoreAt};
 
 const ABOUT: &str = "Ask a model from the terminal, and keep the conversation in a journal";
 
@@ -36,8 +36,8 @@ Examples:
   chat ask --json hi | jq -r 'select(.type == \"text-delta\").text'
   chat --base-url http://localhost:8080/v1 --model qwen3";
 
+/// What stands at the end of other programs' help, behind their own variables.
 const OTHERS_ENVIRONMENT: &str = "\
-Environment:
   CHAT_STORE       The store, unless --store names one.
 
 Exit codes:
@@ -77,7 +77,8 @@ pub(crate) struct Options {
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) store: Option<StoreAt>,
 
-    /// Print JSON for programs, one object a line.
+    /// Print JSON for programs, one object a line: of a turn its events. A workflow's `run-update` is printed where a node has
+    /// begun, ended or come, not for each piece of text.
     #[arg(long, global = true)]
     pub(crate) json: bool,
 }
@@ -201,10 +202,10 @@ impl ChatArgs {
 }
 
 impl Args {
-    /// Those of this process, as a program of another name and purpose reads them. Ends it where they can't be understood, or
-    /// only ask for help.
-    pub(crate) fn of_this_process(program: &'static str, about: &str) -> Self {
-        let mut command = command_of(program, about);
+    /// Those of this process, as another program than `chat` reads them. Ends it where they can't be understood, or only ask for
+    /// help or the version.
+    pub(crate) fn of_this_process(program: &Program) -> Self {
+        let mut command = command_of(program);
         let matches = command.get_matches_mut();
         Self::from_arg_matches(&matches)
             .unwrap_or_else(|error| error.format(&mut command).exit())
@@ -254,40 +255,69 @@ impl Args {
 }
 
 /// The command line of a program that brings a responder of its own.
-fn command_of(program: &'static str, about: &str) -> clap::Command {
-    Args::augment_args(clap::Command::new(program))
-        .about(about.to_owned())
+fn command_of(program: &Program) -> clap::Command {
+    let about = program.about;
+    let variables = program.variables.iter();
+    let variables: String = variables
+        .map(|(name, what)| format!("  {name:<15}  {what}\n"))
+        .collect();
+    Args::augment_args(clap::Command::new(program.name))
+        .version(program.version)
+        .about(about)
         .long_about(format!("{about}.\n\n{MORE}"))
-        .after_help(OTHERS_ENVIRONMENT)
+        .after_help(format!("Environment:\n{variables}{OTHERS_ENVIRONMENT}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn engineer() -> Program {
+        Program::new("engineer").about("Ships code")
+    }
+
     #[test]
     fn c_the_command_line_is_sound() {
         ChatArgs::command().debug_assert();
-        command_of("engineer", "Ships code").debug_assert();
+        command_of(&engineer()).debug_assert();
     }
 
     #[test]
     fn c_a_program_with_a_responder_of_its_own_has_no_options_for_a_model() {
-        let parse =
-            |line: &str| command_of("engineer", "Ships code").try_get_matches_from(line.split(' '));
+        let parse = |line: &str| command_of(&engineer()).try_get_matches_from(line.split(' '));
         assert!(parse("engineer ask hi --json --store memory:").is_ok());
         for option in ["--model", "--base-url", "--instructions", "--responder"] {
             let refused = parse(&format!("engineer ask hi {option} echo")).unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::UnknownArgument, "{option}");
         }
-        let help = command_of("engineer", "Ships code")
-            .render_long_help()
-            .to_string();
+        let help = command_of(&engineer()).render_long_help().to_string();
         assert!(help.starts_with("Ships code.\n"), "{help}");
         assert!(
             !help.contains("OPENAI") && !help.contains("model"),
             "{help}"
         );
+    }
+
+    #[test]
+    fn c_a_program_tells_its_version_and_the_variables_it_reads() {
+        let version = |program: &Program| command_of(program).render_version();
+        let built_on = concat!("engineer (chat-cli ", env!("CARGO_PKG_VERSION"), ")\n");
+        assert_eq!(version(&engineer()), built_on);
+        assert_eq!(version(&engineer().version("2.1")), "engineer 2.1\n");
+        let asks = engineer().variables(crate::MODEL_VARIABLES);
+        let help = command_of(&asks).render_long_help().to_string();
+        let variables = help.split_once("Environment:\n").unwrap().1;
+        let names = variables
+            .lines()
+            .map_while(|line| line.split_whitespace().next());
+        let names: Vec<_> = names.collect();
+        let all = [
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "CHAT_MODEL",
+            "CHAT_STORE",
+        ];
+        assert_eq!(names, all, "{help}");
     }
 
     #[test]

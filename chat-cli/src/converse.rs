@@ -22,6 +22,8 @@ pub(crate) async fn converse(
         None => None,
     };
     greet(session.as_ref(), desk);
+    // Ctrl-D at a question within a turn leaves too, and is said goodbye to.
+    let someone_came = desk.someone_is_here;
     let mut exit = Exit::Completed;
     while let Some(input) = next_input(desk).await? {
         let session = match &mut session {
@@ -29,7 +31,7 @@ pub(crate) async fn converse(
             none @ None => none.insert(chat.create_session().await?),
         };
         let ended = answer(session, &input, desk, interrupts).await;
-        if desk.someone_is_here {
+        if someone_came {
             continue;
         }
         match ended {
@@ -38,7 +40,7 @@ pub(crate) async fn converse(
             Exit::Failed | Exit::Usage | Exit::Completed => {}
         }
     }
-    if let Some(session) = session {
+    if let (true, Some(session)) = (someone_came, session) {
         take_leave(&session, desk);
     }
     Ok(exit)
@@ -64,7 +66,7 @@ async fn next_input(desk: &mut Desk) -> Result<Option<String>, Problem> {
 /// The next line. One that was typed while a reply was written is shown behind its prompt, where nobody types it now.
 async fn prompted(desk: &mut Desk) -> Option<Result<String, std::io::Error>> {
     if !desk.someone_is_here {
-        return desk.keyboard().line().await;
+        return desk.line().await;
     }
     match desk.keyboard().ahead() {
         Some(line) => {
@@ -73,7 +75,7 @@ async fn prompted(desk: &mut Desk) -> Option<Result<String, std::io::Error>> {
         }
         None => {
             desk.ask(">");
-            desk.keyboard().line().await
+            desk.line().await
         }
     }
 }
@@ -90,9 +92,7 @@ fn greet(session: Option<&Session>, desk: &mut Desk) {
 
 fn take_leave(session: &Session, desk: &mut Desk) {
     let call = Call::conversation().option("--session", session.id().as_str());
-    if let (true, Some(command)) = (desk.someone_is_here, desk.again.command(call)) {
-        // Ctrl-D leaves the cursor behind the prompt.
-        desk.note("");
+    if let Some(command) = desk.again.command(call) {
         desk.note(&format!("continue with: {command}"));
     }
 }

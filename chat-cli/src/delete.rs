@@ -3,7 +3,7 @@
 use chat_core::{SessionId, SessionSummary};
 use chat_runtime::Chat;
 
-use crate::{again::Call, desk::Desk, errors::Problem, exit::Exit, lookup};
+use crate::{again::Call, consent::Answer, desk::Desk, errors::Problem, exit::Exit, lookup};
 
 pub(crate) async fn delete(
     chat: &Chat,
@@ -46,17 +46,14 @@ fn unsure(id: &SessionId, why: &str) -> Problem {
 async fn is_confirmed(chat: &Chat, id: &SessionId, desk: &mut Desk) -> Result<bool, Problem> {
     let all = lookup::all(chat).await?;
     let summary = all.iter().find(|session| session.id == *id);
-    desk.keyboard().forget_ahead();
+    desk.keyboard().forget_ahead().await;
     desk.note(&format!(
         "session {id}{}",
         summary.map_or_else(String::new, said)
     ));
     desk.ask("delete it for good? y, N:");
-    let answer = desk.keyboard().line().await;
-    Ok(matches!(
-        answer.and_then(Result::ok).as_deref().map(str::trim),
-        Some("y" | "Y" | "yes")
-    ))
+    let line = desk.line().await.and_then(Result::ok);
+    Ok(line.is_some_and(|line| Answer::of(&line) == Answer::Yes))
 }
 
 /// What tells a person which session it is.
@@ -91,7 +88,8 @@ mod tests {
             (Some(""), Exit::Canceled),
             (Some("yess"), Exit::Canceled),
             (None, Exit::Canceled),
-            (Some(" yes "), Exit::Completed),
+            (Some("yes, all"), Exit::Canceled),
+            (Some(" Yes "), Exit::Completed),
         ] {
             let (keys, typed) = mpsc::channel(1);
             let notes = Paper::default();

@@ -1,6 +1,6 @@
 //! Where a person sits: what replies are shown on, whether anyone can be asked, and how the command goes on after this call.
 
-use std::io::{IsTerminal as _, Write};
+use std::io::{Error, IsTerminal as _, Write};
 
 use crate::{
     again::Again, errors::Problem, exit::Exit, keyboard::Keyboard, render::one_line, screen::Screen,
@@ -15,6 +15,8 @@ pub(crate) struct Desk {
     /// Whether someone can be asked: standard input and standard error are a terminal.
     pub(crate) someone_is_here: bool,
     keyboard: Option<Keyboard>,
+    /// Whether the cursor stands behind a question, whose answer is typed there.
+    is_asking: bool,
     /// Standard error.
     notes: Box<dyn Write>,
     notes_are_read: bool,
@@ -30,6 +32,7 @@ impl Desk {
             again,
             someone_is_here: std::io::stdin().is_terminal() && notes.is_terminal(),
             keyboard: None,
+            is_asking: false,
             notes_are_read: notes.is_terminal(),
             notes: Box::new(notes),
         }
@@ -44,14 +47,27 @@ impl Desk {
             again: Again::plain("chat"),
             someone_is_here: keyboard.is_some(),
             keyboard,
+            is_asking: false,
             notes: Box::new(notes),
             notes_are_read: false,
         }
     }
 
-    /// The lines that are typed or piped in; read from the first call on.
+    /// The lines that are typed or piped in; a pipe is read from the first call on.
     pub(crate) fn keyboard(&mut self) -> &mut Keyboard {
-        self.keyboard.get_or_insert_with(Keyboard::open)
+        self.keyboard
+            .get_or_insert_with(|| Keyboard::open(std::io::stdin().is_terminal()))
+    }
+
+    /// The next line; `None` at the end of input. Cancel-safe.
+    pub(crate) async fn line(&mut self) -> Option<Result<String, Error>> {
+        let line = self.keyboard().line().await;
+        match &line {
+            // Who types a line ends it on the screen too.
+            Some(Ok(_)) => self.is_asking = false,
+            Some(Err(_)) | None => self.leave_line(),
+        }
+        line
     }
 
     /// Says something on standard error, on a line of its own.
@@ -70,6 +86,7 @@ impl Desk {
     pub(crate) fn ask(&mut self, question: &str) {
         self.leave_line();
         let _ = write!(self.notes, "{} ", one_line(question)).and_then(|()| self.notes.flush());
+        self.is_asking = true;
     }
 
     /// Tells what went wrong, and says how the command ends.
@@ -86,8 +103,11 @@ impl Desk {
         }
     }
 
-    /// A line that a reply has begun is ended where both go to the same terminal.
+    /// A question's line is ended, and one that a reply has begun where both go to the same terminal.
     fn leave_line(&mut self) {
+        if std::mem::take(&mut self.is_asking) {
+            let _ = writeln!(self.notes);
+        }
         if self.screen.is_terminal() {
             self.screen.end_line();
         }

@@ -13,6 +13,7 @@ mod answering;
 mod approvals;
 mod args;
 mod ask;
+mod consent;
 mod converse;
 mod copy;
 mod delete;
@@ -34,11 +35,13 @@ mod sessions;
 mod setup;
 mod show;
 mod store_at;
+#[cfg(unix)]
+mod terminal;
 mod watch;
 
 use std::process::ExitCode;
 
-pub use answering::{SetupError, model_from_env};
+pub use answering::{MODEL_VARIABLES, SetupError, model_from_env};
 pub use program::Program;
 
 /// Runs the `chat` command that the process's arguments name, and gives its exit code: 0 completed, 1 failed, 2 usage, 130

@@ -11,7 +11,7 @@ use crate::{
 
 /// A program whose turns a responder of its own answers, at the terminal: `ask`, a conversation, `sessions`, `show`, `retry`,
 /// `export`, `import`, `copy` and `delete`, with `--session`, `--store` and `--json`, as `chat` has them (law group C). Approvals
-/// are asked on the terminal.
+/// are asked on the terminal. `--version` tells the program's.
 ///
 /// Its journals are in a folder of its name in the person's data folder, unless `--store` or `CHAT_STORE` names another place.
 /// Who answers is the program's own affair: `--model`, `--base-url`, `--instructions` and `--responder` are `chat`'s alone, and
@@ -20,20 +20,26 @@ use crate::{
 /// ```no_run
 /// use std::process::ExitCode;
 ///
-/// use chat_cli::Program;
+/// use chat_cli::{MODEL_VARIABLES, Program};
 /// use chat_responder_model::ModelResponder;
 ///
 /// fn main() -> ExitCode {
-///     Program::new("poet").about("Answers in verse").run(|| {
-///         let model = chat_cli::model_from_env()?;
-///         Ok(ModelResponder::new(model).instructions("You answer in verse."))
-///     })
+///     Program::new("poet")
+///         .about("Answers in verse")
+///         .version(env!("CARGO_PKG_VERSION"))
+///         .variables(MODEL_VARIABLES)
+///         .run(|| {
+///             let model = chat_cli::model_from_env()?;
+///             Ok(ModelResponder::new(model).instructions("You answer in verse."))
+///         })
 /// }
 /// ```
 #[derive(Debug)]
 pub struct Program {
-    name: &'static str,
-    about: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) variables: &'static [(&'static str, &'static str)],
 }
 
 impl Program {
@@ -43,6 +49,8 @@ impl Program {
         Self {
             name,
             about: "A conversation at the terminal, kept in a journal",
+            version: concat!("(chat-cli ", env!("CARGO_PKG_VERSION"), ")"),
+            variables: &[],
         }
     }
 
@@ -50,6 +58,19 @@ impl Program {
     #[must_use]
     pub fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
+    }
+
+    /// What `--version` tells behind its name, such as `env!("CARGO_PKG_VERSION")`; the version of this crate unless set.
+    #[must_use]
+    pub fn version(self, version: &'static str) -> Self {
+        Self { version, ..self }
+    }
+
+    /// The variables of the environment that its responder reads, and what each is for: its help lists them.
+    /// [`MODEL_VARIABLES`](crate::MODEL_VARIABLES) where it calls [`model_from_env`](crate::model_from_env).
+    #[must_use]
+    pub fn variables(self, variables: &'static [(&'static str, &'static str)]) -> Self {
+        Self { variables, ..self }
     }
 
     /// Runs what the process's arguments name, and gives the exit code: 0 completed, 1 failed, 2 usage, 130 canceled.
@@ -62,7 +83,7 @@ impl Program {
         self,
         responder: impl FnOnce() -> Result<R, Box<dyn Error + Send + Sync>>,
     ) -> ExitCode {
-        let args = Args::of_this_process(self.name, self.about);
+        let args = Args::of_this_process(&self);
         enter(self.name, args, || match responder() {
             Ok(responder) => Ok(Arc::new(responder)),
             Err(error) => Err(match error.downcast::<SetupError>() {

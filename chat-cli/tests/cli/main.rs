@@ -13,3 +13,4 @@ mod moving;
 mod programs;
 mod showing;
 mod stopping;
+mod terminal;

@@ -8,7 +8,7 @@ use tokio::process::Command;
 use crate::kit::{Home, delta, end, finish, reply, within};
 
 /// Beside the command, where cargo builds examples.
-fn engineer(home: &Home, args: &[&str]) -> Command {
+pub(crate) fn engineer(home: &Home, args: &[&str]) -> Command {
     let chat = std::path::Path::new(env!("CARGO_BIN_EXE_chat"));
     let name = format!("examples/engineer{}", std::env::consts::EXE_SUFFIX);
     let program = chat.with_file_name(name);
@@ -126,5 +126,57 @@ async fn t9_a_program_proposes_itself_to_answer_a_turn_again() {
     assert_eq!(
         turns[1].metadata.responder.as_ref().unwrap().id.as_deref(),
         Some("engineer")
+    );
+}
+
+#[tokio::test]
+async fn w8_a_run_as_json_is_not_told_whole_for_each_piece_of_its_text() {
+    const WORDS: usize = 2_000;
+    let (home, server) = (Home::new(), ScriptedServer::start().await);
+    let mut command = engineer(&home, &["ask", "Tell.", "--json"]);
+    command.env("OPENAI_BASE_URL", server.url());
+    let child = command.spawn().unwrap();
+    let mut exchange = within(server.next()).await;
+    let writing = async {
+        exchange.respond_events().await;
+        for _ in 0..WORDS {
+            exchange.event(delta("word ")).await;
+        }
+        exchange.event(finish("stop")).await;
+        exchange.event("[DONE]").await;
+        exchange.end().await;
+    };
+    let (ended, ()) = tokio::join!(end(child), writing);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.out.len() < 150 * WORDS, "{} bytes", ended.out.len());
+    let events = ended.out.lines();
+    let events: Vec<serde_json::Value> = events
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let last = events.iter().rfind(|event| event["type"] == "run-update");
+    let nodes = last.unwrap()["tree"].as_array().unwrap();
+    assert!(
+        nodes.iter().all(|node| node["status"] == "done"),
+        "{nodes:?}"
+    );
+    let step = nodes.iter().find(|node| node["id"] == "reply").unwrap();
+    assert_eq!(step["output"].as_str().unwrap(), "word ".repeat(WORDS));
+}
+
+#[tokio::test]
+async fn c_a_program_tells_its_version_and_what_it_reads_of_the_environment() {
+    let home = Home::new();
+    let version = end(engineer(&home, &["--version"]).spawn().unwrap()).await;
+    assert_eq!(version.code, 0, "{}", version.err);
+    assert!(
+        version.out.starts_with("engineer (chat-cli "),
+        "{}",
+        version.out
+    );
+    let help = end(engineer(&home, &["--help"]).spawn().unwrap()).await;
+    assert!(
+        help.out.contains("  CHAT_MODEL       The model"),
+        "{}",
+        help.out
     );
 }
