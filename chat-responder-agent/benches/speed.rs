@@ -38,6 +38,7 @@ fn main() {
         for pace in [Pace::Bursts, Pace::OneAWake] {
             long_answers(pace).await;
         }
+        text_behind_reasoning().await;
         for pace in [Pace::Bursts, Pace::OneAWake] {
             beside_a_plain_responder(pace).await;
         }
@@ -197,6 +198,40 @@ async fn long_answers(pace: Pace) {
         pace.name()
     );
     ratio(&what, Some(1.2), 15, long, short).await;
+}
+
+/// A piece of text that stands behind as many pieces of reasoning, each with data that the provider wants back, against one behind
+/// a tenth of them.
+async fn text_behind_reasoning() {
+    let script = Script::new(Pace::Bursts);
+    let session = streaming(&script).await;
+    let behind = async |count: usize| {
+        let reasoning = ModelEvent::Reasoning {
+            text: "hm".into(),
+            kind: None,
+            data: Some(Arc::new(1.into())),
+        };
+        let text = pieces(count).map(ModelEvent::Text);
+        let said = std::iter::repeat_n(reasoning, count).chain(text);
+        let finish = ModelEvent::Finish(FinishReason::Stop);
+        script.set(said.chain([finish]).map(Ok).collect());
+        read(&session, count).await;
+        nanos_each(script.started(), count)
+    };
+    ratio(
+        "a delta behind 10,000 pieces of reasoning with data, against one behind 1,000",
+        Some(1.2),
+        15,
+        async || behind(10_000).await,
+        async || {
+            let mut sum = 0.0;
+            for _ in 0..10 {
+                sum += behind(1_000).await;
+            }
+            sum / 10.0
+        },
+    )
+    .await;
 }
 
 /// A piece through a step, with its updates of the trace, against one through a responder that has none.

@@ -1,17 +1,11 @@
 //! W7, T9: what a host, a tool and a task get of a run, and what they can't take from it.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use chat_conformance::{ScriptedModel, ScriptedTool};
-use chat_core::{FinishReason, LanguageModel, ModelEvent, ModelRef, ModelRequest, ResponderError};
+use chat_core::{FinishReason, ResponderError};
 use chat_responder_agent::{Agent, Node, RunOptions, Step, Task, function_tool};
-use futures_util::{
-    FutureExt as _,
-    stream::{self, BoxStream, StreamExt as _},
-};
+use futures_util::FutureExt as _;
 use serde_json::json;
 
 use crate::support::{ask_for, failure, ids, one_step, send, streaming};
@@ -119,50 +113,4 @@ async fn t4_a_tool_that_panics_as_it_is_dropped_takes_no_answer_away() {
     script.next_call().await.answer("done");
     let result = run.await.unwrap().unwrap();
     assert_eq!(result.text("reply").as_deref(), Some("done"));
-}
-
-/// Reasons in many pieces, then writes as many.
-struct Reasons {
-    pieces: usize,
-    with_data: bool,
-}
-
-impl LanguageModel for Reasons {
-    fn model(&self) -> ModelRef {
-        ModelRef::new("test", "reasons")
-    }
-
-    fn stream(&self, _: ModelRequest) -> BoxStream<'static, Result<ModelEvent, ResponderError>> {
-        let reasoning = ModelEvent::Reasoning {
-            text: "hm ".into(),
-            kind: None,
-            data: self.with_data.then(|| Arc::new(json!({"signature": 1}))),
-        };
-        let reasoning = stream::iter(vec![reasoning; self.pieces]);
-        let text = stream::iter(vec![ModelEvent::Text("so ".into()); self.pieces]);
-        let end = stream::iter([ModelEvent::Finish(FinishReason::Stop)]);
-        reasoning.chain(text).chain(end).map(Ok).boxed()
-    }
-}
-
-async fn time_to_read(with_data: bool) -> Duration {
-    let pieces = 10_000;
-    let model = Reasons { pieces, with_data };
-    let workflow = Agent::new(model).then(Step::new("reply").prompt("Hello"));
-    let run = Node::from(workflow).start(RunOptions::default(), ids());
-    let started = Instant::now();
-    run.unwrap().await.unwrap();
-    started.elapsed()
-}
-
-#[tokio::test]
-async fn w8_text_costs_the_same_however_much_reasoning_came_before() {
-    // A busy machine may be slow at the wrong moment, but not each time.
-    for _ in 0..5 {
-        let plain = time_to_read(false).await;
-        if time_to_read(true).await < plain * 8 {
-            return;
-        }
-    }
-    panic!("text behind many pieces of reasoning is dear");
 }
