@@ -1,5 +1,5 @@
-//! `cargo xtask conformance`: every store against the laws of stores. The suites and the stores are linked into an example
-//! of `chat-conformance`, so that xtask itself depends on none of them.
+//! `cargo xtask conformance`: every store against the laws of stores; with `--model`, the model responder against a corpus of
+//! server behaviors. What is judged is linked into an example of the crate that judges it, so that xtask itself depends on none.
 
 use std::process::Command;
 
@@ -9,6 +9,10 @@ use crate::workspace::Workspace;
 use crate::{process, programs};
 
 pub(crate) fn run(workspace: &Workspace, args: &[&str]) -> Result<()> {
-    let mut conformance = Command::new(programs::example(workspace, "conformance")?);
+    let (name, args) = match args {
+        ["--model", args @ ..] => ("servers", args),
+        args => ("conformance", args),
+    };
+    let mut conformance = Command::new(programs::example(workspace, name)?);
     process::run(conformance.args(args))
 }

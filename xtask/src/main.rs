@@ -23,7 +23,8 @@ cargo xtask COMMAND
   demo --serve          that model's server alone, until Ctrl-C or the end of standard input
   ci [STAGE...]         all that CI checks, or only the named stages; closes with `N passed, N failed, N skipped`
   tidy                  the layers, manifests, sources and laws, each proved or listed as a finding
-  conformance [ARGS]    every store against the laws of stores (--store NAME, --json)
+  conformance [ARGS]    every store against the laws of stores (--store NAME, --json), or with --model first, the model
+                        responder against the corpus of server behaviors (--json)
   torture [ARGS]        the stores under kills, full disks, failed syncs and power loss (--seconds N, --seed N, --store NAME,
                         --only SECTION)
   bench [ARGS]          the benchmarks; what follows goes to `cargo bench`
