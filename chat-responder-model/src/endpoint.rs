@@ -78,10 +78,11 @@ impl OpenAi {
     }
 
     /// The server at a URL, up to where its API begins: `https://api.openai.com/v1`. A user and password in it are sent as
-    /// such, and never shown.
+    /// such, and never shown. A query goes with every request, and only its `api-version` may be shown: Azure's is
+    /// `https://NAME.openai.azure.com/openai/deployments/DEPLOYMENT?api-version=2024-10-21`, with the key as the header `api-key`.
     ///
     /// # Errors
-    /// [`EndpointError::BaseUrl`] where it is no `http` or `https` URL, or has a query.
+    /// [`EndpointError::BaseUrl`] where it is no `http` or `https` URL, or has a fragment.
     pub fn new(base_url: impl AsRef<str>) -> Result<Self, EndpointError> {
         let refuse = |why: &str| EndpointError::BaseUrl(why.into());
         let base = Url::parse(base_url.as_ref().trim())
@@ -89,18 +90,26 @@ impl OpenAi {
         if !matches!(base.scheme(), "http" | "https") {
             return Err(refuse("is neither http nor https"));
         }
-        if base.query().is_some() || base.fragment().is_some() {
-            return Err(refuse("has a query or a fragment"));
+        if base.fragment().is_some() {
+            return Err(refuse("has a fragment"));
         }
+        let mut api_base = base.clone();
+        api_base.set_query(None);
         // The default config reads the environment; what this endpoint sends is what it was told, so all of it is set.
         let config = OpenAIConfig::new()
-            .with_api_base(base.as_str().trim_end_matches('/'))
+            .with_api_base(api_base.as_str().trim_end_matches('/'))
             .with_api_key("")
             .with_org_id("")
             .with_project_id("");
         let mut words = Words::default();
         if let Some(password) = base.password() {
             words.hide(password.into());
+        }
+        for (name, value) in base.query_pairs() {
+            // Servers name the version when they refuse it. All else may be a key.
+            if name != "api-version" && !value.is_empty() {
+                words.hide(value.as_ref().into());
+            }
         }
         Ok(Self {
             config,
@@ -205,7 +214,11 @@ impl OpenAi {
 
     /// Where answers come from.
     pub(crate) fn completions_url(&self) -> String {
-        self.config.url("/chat/completions")
+        let url = self.config.url("/chat/completions");
+        match self.base.query() {
+            Some(query) => format!("{url}?{query}"),
+            None => url,
+        }
     }
 
     /// What every request carries.
@@ -222,9 +235,10 @@ impl OpenAi {
         headers
     }
 
-    /// The URL as errors show it: without user and password.
+    /// The URL as errors show it: without user, password and query.
     pub(crate) fn shown(&self) -> Arc<str> {
         let mut base = self.base.clone();
+        base.set_query(None);
         // Both fail only for URLs that have no host, which `new` refuses.
         let _ = base.set_username("");
         let _ = base.set_password(None);
@@ -296,7 +310,7 @@ mod tests {
             "localhost:8080",
             "/v1",
             "ftp://host/v1",
-            "https://host/v1?api-version=1",
+            "https://host/v1#here",
             "https://",
         ] {
             assert!(
@@ -321,8 +335,25 @@ mod tests {
     }
 
     #[test]
+    fn m1_a_query_of_the_base_url_goes_behind_the_path() {
+        for (base, url) in [
+            (
+                "https://host/v1?api-version=1",
+                "https://host/v1/chat/completions?api-version=1",
+            ),
+            (
+                "https://host/v1/?a=1&b=%20",
+                "https://host/v1/chat/completions?a=1&b=%20",
+            ),
+            ("https://host?a=1", "https://host/chat/completions?a=1"),
+        ] {
+            assert_eq!(OpenAi::new(base).unwrap().completions_url(), url);
+        }
+    }
+
+    #[test]
     fn m6_an_endpoint_shows_neither_key_nor_header_nor_password() {
-        let openai = OpenAi::new("https://user:pass-word@host/v1").unwrap();
+        let openai = OpenAi::new("https://user:pass-word@host/v1?key=canary-query").unwrap();
         let openai = openai
             .api_key("canary-key")
             .unwrap()
@@ -330,7 +361,7 @@ mod tests {
             .unwrap();
         let shown = format!("{openai:?}");
         assert!(shown.contains("https://host/v1"), "{shown}");
-        for secret in ["canary-key", "canary-token", "pass-word"] {
+        for secret in ["canary-key", "canary-token", "canary-query", "pass-word"] {
             assert!(!shown.contains(secret), "{shown}");
         }
         let refused = format!(
