@@ -48,7 +48,7 @@ pub(crate) fn classify(model: &OpenAiModel, answered: &Answered, said: &Said) ->
         said: shown(&said.message, MAX_SAID_BYTES),
         code: shown(&said.code, 64),
         request_id: answered.request_id.as_deref().map(|id| shown(id, 128)),
-        retry_after: answered.retry_after,
+        retry_after: answered.retry_after.or(said.retry_after),
     });
     match cause(
         status,
@@ -86,13 +86,22 @@ enum Cause {
 fn cause(status: u16, code: &str, message: &str) -> Cause {
     let coded = |marks: &[&str]| marks.iter().any(|mark| code.contains(mark));
     let worded = |marks: &[&str]| marks.iter().any(|mark| message.contains(mark));
-    if coded(&["insufficient_quota", "billing"]) || status == 402 {
+    if coded(&["insufficient_quota", "insufficient_balance", "billing"])
+        || status == 402
+        || worded(&["insufficient balance"])
+    {
         return Cause::Quota;
     }
-    if coded(&["context_length_exceeded", "exceed_context_size"]) {
+    // Above what a whole minute allows is a rate limit by its code, and no wait can help.
+    if coded(&["context_length_exceeded", "exceed_context_size"])
+        || status == 413
+        || worded(&["request too large"])
+    {
         return Cause::Context;
     }
-    if coded(&["content_filter", "content_policy", "responsibleaipolicy"]) {
+    if coded(&["content_filter", "content_policy", "responsibleaipolicy"])
+        || status == 403 && worded(&["moderation", "flagged"])
+    {
         return Cause::Filter;
     }
     if coded(&["invalid_api_key", "authentication_error"]) {
@@ -101,7 +110,7 @@ fn cause(status: u16, code: &str, message: &str) -> Cause {
     if coded(&["model_not_found"]) {
         return Cause::NotFound;
     }
-    if coded(&["rate_limit"]) {
+    if coded(&["rate_limit", "capacity_exceeded"]) {
         return Cause::RateLimit;
     }
     let too_long = &[
@@ -112,13 +121,16 @@ fn cause(status: u16, code: &str, message: &str) -> Cause {
         "prompt is too long",
     ];
     match status {
-        400 | 413 | 422 if worded(too_long) => Cause::Context,
+        400 | 422 if worded(too_long) => Cause::Context,
+        400 if worded(&["api key not valid", "invalid api key"]) => Cause::Authentication,
         401 | 403 => Cause::Authentication,
         404 => Cause::NotFound,
         429 => Cause::RateLimit,
         300..500 => Cause::Request,
-        _ if coded(&["invalid_request"]) => Cause::Request,
         _ if worded(too_long) => Cause::Context,
+        _ if coded(&["invalid_request"]) => Cause::Request,
+        // LM Studio's 404, which has the status 200.
+        200 if worded(&["unexpected endpoint"]) => Cause::NotFound,
         _ => Cause::Server,
     }
 }
@@ -180,7 +192,24 @@ mod tests {
                 "the request exceeds the available context size",
                 Cause::Context,
             ),
+            (413, "rate_limit_exceeded", "no", Cause::Context),
+            (
+                429,
+                "rate_limit_exceeded",
+                "request too large",
+                Cause::Context,
+            ),
             (400, "content_filter", "no", Cause::Filter),
+            (403, "", "your input was flagged", Cause::Filter),
+            (
+                400,
+                "invalid_argument",
+                "api key not valid",
+                Cause::Authentication,
+            ),
+            (498, "capacity_exceeded", "no", Cause::RateLimit),
+            (500, "", "insufficient balance (1008)", Cause::Quota),
+            (200, "", "unexpected endpoint or method", Cause::NotFound),
             (400, "", "no", Cause::Request),
             (308, "", "it redirects", Cause::Request),
             (200, "invalid_request_error", "no", Cause::Request),

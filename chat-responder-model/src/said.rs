@@ -1,5 +1,7 @@
 //! What a server says went wrong, in whatever form it says it (C43, C45). Reads, and decides nothing.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 /// A server's own words about a failure, as it wrote them: neither redacted nor bounded yet.
@@ -10,13 +12,18 @@ pub(crate) struct Said {
     pub(crate) code: String,
     /// The HTTP status it names in the words themselves.
     pub(crate) status: Option<u16>,
+    /// How long it asks to wait, in the words themselves.
+    pub(crate) retry_after: Option<Duration>,
 }
 
 impl Said {
-    /// The words of a whole body: JSON of a known form, or else the text as it is.
+    /// The words of a whole body: JSON of a known form, also where it is written as an event, or else the text as it is.
     pub(crate) fn of_body(body: &str) -> Self {
-        let json = serde_json::from_str::<Value>(body).ok();
-        json.and_then(|json| Self::of_error(&json))
+        let events = body.lines().filter_map(|line| line.strip_prefix("data:"));
+        std::iter::once(body)
+            .chain(events)
+            .filter_map(|text| serde_json::from_str::<Value>(text).ok())
+            .find_map(|json| Self::of_error(&json))
             .unwrap_or_else(|| Self::of_text(body.trim()))
     }
 
@@ -30,13 +37,22 @@ impl Said {
 
     /// The words of a JSON value that may be an error; `None` where it is none.
     pub(crate) fn of_error(json: &Value) -> Option<Self> {
-        match &json["error"] {
-            // Some servers write the field into every chunk, and leave it empty.
-            Value::Null | Value::Bool(false) => {}
-            Value::String(text) if text.is_empty() => {}
-            Value::Object(error) if error.is_empty() => {}
-            Value::Array(errors) if errors.is_empty() => {}
-            error => return Some(Self::of_object(error, json)),
+        // Google's servers put each error into a list.
+        let json = json
+            .as_array()
+            .and_then(|list| list.first())
+            .unwrap_or(json);
+        let told = [&json["error"], &json["x_groq"]["error"]];
+        if let Some(error) = told.into_iter().find(|error| is_told(error)) {
+            return Some(Self::of_object(error, json));
+        }
+        // MiniMax writes this into every answer, with code 0 where all is well.
+        let base = &json["base_resp"];
+        if base["status_code"].as_i64().is_some_and(|code| code != 0) {
+            return Some(Self {
+                code: base["status_code"].to_string(),
+                ..Self::of_text(base["status_msg"].as_str().unwrap_or_default())
+            });
         }
         let is_error = ["object", "type"]
             .iter()
@@ -68,11 +84,28 @@ impl Said {
             .filter_map(|mark| mark.as_str())
             .filter(|mark| !mark.is_empty())
             .collect();
+        let statuses = [
+            &error["status_code"],
+            &error["http_code"],
+            &beside["status_code"],
+        ];
         Self {
             message,
             code: code.join(" "),
-            status: marks.iter().find_map(|mark| status(mark)),
+            status: marks.iter().chain(&statuses).find_map(|mark| status(mark)),
+            retry_after: retry_delay(&error["details"]),
         }
+    }
+}
+
+/// Whether a field for errors holds one: some servers write it into every chunk, and leave it empty.
+fn is_told(error: &Value) -> bool {
+    match error {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(errors) => !errors.is_empty(),
+        Value::Bool(true) | Value::Number(_) => true,
     }
 }
 
@@ -87,10 +120,7 @@ fn words(error: &Value) -> Option<String> {
             Value::String(text) if !text.is_empty() => Some(text.clone()),
             // Lists of what is wrong with the request.
             Value::Array(items) if !items.is_empty() => {
-                let items: Vec<String> = items
-                    .iter()
-                    .map(|item| words(item).unwrap_or_else(|| item.to_string()))
-                    .collect();
+                let items: Vec<String> = items.iter().map(item).collect();
                 Some(items.join("; "))
             }
             nested @ Value::Object(_) => words(nested),
@@ -100,6 +130,34 @@ fn words(error: &Value) -> Option<String> {
             | Value::String(_)
             | Value::Array(_) => None,
         })
+}
+
+/// One of several things that are wrong, and where.
+fn item(item: &Value) -> String {
+    let words = words(item).unwrap_or_else(|| item.to_string());
+    let Some(place) = item["loc"].as_array() else {
+        return words;
+    };
+    let place: Vec<String> = place
+        .iter()
+        .map(|step| {
+            step.as_str()
+                .map_or_else(|| step.to_string(), str::to_owned)
+        })
+        .collect();
+    format!("{words} ({})", place.join("."))
+}
+
+/// Google's way to say how long to wait: `"retryDelay": "34.5s"` in one of the details.
+fn retry_delay(details: &Value) -> Option<Duration> {
+    let delays = details
+        .as_array()?
+        .iter()
+        .filter_map(|detail| detail["retryDelay"].as_str());
+    let seconds = delays.filter_map(|delay| delay.strip_suffix('s')?.parse().ok());
+    seconds
+        .filter_map(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .next()
 }
 
 /// A code that is an HTTP status, as a number or as text.
@@ -120,6 +178,7 @@ mod tests {
             message: message.into(),
             code: code.into(),
             status,
+            retry_after: None,
         };
         assert_eq!(Said::of_body(body), expected, "{body}");
     }
@@ -155,7 +214,7 @@ mod tests {
         check(r#"{"detail":"no"}"#, "no", "", None);
         check(
             r#"{"detail":[{"loc":["body"],"msg":"no"},{"msg":"nor that"}]}"#,
-            "no; nor that",
+            "no (body); nor that",
             "",
             None,
         );
