@@ -6,10 +6,11 @@ use chat_core::{FinishReason, ModelEvent, Usage};
 use serde_json::{Value, json};
 
 use crate::{
+    mend,
     said::Said,
     sse::{MAX_EVENT_BYTES, SseEvent, SseReader, TooLarge},
     tool_calls::ToolCalls,
-    wire::{Choice, Chunk, Delta, WireUsage},
+    wire::{Choice, Chunk, Delta},
 };
 
 /// Why an answer can't be read on.
@@ -20,7 +21,18 @@ pub(crate) enum Fault {
     /// What came is no answer. The excerpt is as the server wrote it.
     Malformed { what: &'static str, excerpt: String },
     /// It ended before the server said that it was whole (law M3).
-    Truncated { done: bool },
+    Truncated(Ended),
+}
+
+/// How an answer ended that is not whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// With `[DONE]`, and no finish reason.
+    Done,
+    /// Without either.
+    Short,
+    /// Before it said anything.
+    Empty,
 }
 
 /// Whether there is more to read.
@@ -40,6 +52,8 @@ pub(crate) struct AnswerReader {
     calls: ToolCalls,
     usage: Usage,
     finish: Option<FinishReason>,
+    /// It went on behind a finish reason, as gateways have it that write one into every chunk.
+    goes_on: bool,
     read_any: bool,
 }
 
@@ -52,13 +66,15 @@ impl AnswerReader {
             calls: ToolCalls::default(),
             usage: Usage::default(),
             finish: None,
+            goes_on: false,
             read_any: false,
         }
     }
 
-    /// Whether the model said why it stopped: all that can still come is how many tokens it took.
+    /// Whether the model said why it stopped: all that can still come is how many tokens it took. Of a server that says so all
+    /// along, only the end of the body tells.
     pub(crate) fn has_finished(&self) -> bool {
-        self.finish.is_some()
+        self.finish.is_some() && !self.goes_on
     }
 
     /// Reads on, and adds the events that are whole. After an error or [`Progress::Whole`] it is not fed again.
@@ -96,11 +112,48 @@ impl AnswerReader {
             self.close(reason, out);
             return Ok(());
         }
-        let stray = self.sse.stray().trim();
-        if self.read_any || stray.is_empty() {
-            return Err(Fault::Truncated { done: false });
+        if !self.read_any
+            && let Ok(json) = serde_json::from_str(self.sse.stray())
+            && self.read_whole(json, out)?
+        {
+            return Ok(());
         }
-        Err(body_fault(stray))
+        Err(self.unfinished(Ended::Short))
+    }
+
+    /// Reads an answer in one piece; whether it is one.
+    fn read_whole(&mut self, json: Value, out: &mut VecDeque<ModelEvent>) -> Result<bool, Fault> {
+        if Said::of_error(&json).is_some() {
+            return Ok(false);
+        }
+        let mut chunk = read_chunk(json);
+        let first = chunk.choices.iter_mut().find(|choice| choice.index == 0);
+        let Some(choice) = first.filter(|choice| !choice.finish_reason.is_empty()) else {
+            return Ok(false);
+        };
+        choice.delta = std::mem::take(&mut choice.message);
+        self.take(chunk, out)?;
+        if let Some(reason) = self.finish.take() {
+            self.close(reason, out);
+        }
+        Ok(true)
+    }
+
+    /// What it means that the answer is not whole: perhaps the server said why, outside of any event.
+    fn unfinished(&self, ended: Ended) -> Fault {
+        let stray = self.sse.stray().trim();
+        let mut told = std::iter::once(stray).chain(stray.lines());
+        if let Some(said) = told.find_map(Said::of_stray_line) {
+            return Fault::Said(said);
+        }
+        match (self.read_any, stray) {
+            (true, _) => Fault::Truncated(ended),
+            (false, "") => Fault::Truncated(Ended::Empty),
+            (false, body) => Fault::Malformed {
+                what: "a body that is no event stream",
+                excerpt: body.to_owned(),
+            },
+        }
     }
 
     fn read(
@@ -114,7 +167,7 @@ impl AnswerReader {
             return self.done(out);
         }
         let is_error = event.name == "error";
-        match serde_json::from_str::<Value>(data) {
+        match parse(data) {
             Ok(json) => {
                 if let Some(said) = Said::of_error(&json) {
                     return Err(Fault::Said(said));
@@ -122,7 +175,7 @@ impl AnswerReader {
                 if is_error {
                     return Err(Fault::Said(Said::of_text(data)));
                 }
-                self.read_chunk(json, out)?;
+                self.take(read_chunk(json), out)?;
                 Ok(Progress::Reading)
             }
             Err(_) if is_error => Err(Fault::Said(Said::of_text(data))),
@@ -142,20 +195,18 @@ impl AnswerReader {
             Some(reason) => reason,
             None if self.done_suffices && !self.calls.is_empty() => FinishReason::ToolCalls,
             None if self.done_suffices => FinishReason::Other("done".into()),
-            None => return Err(Fault::Truncated { done: true }),
+            None => return Err(self.unfinished(Ended::Done)),
         };
         self.close(reason, out);
         Ok(Progress::Whole)
     }
 
-    fn read_chunk(&mut self, json: Value, out: &mut VecDeque<ModelEvent>) -> Result<(), Fault> {
-        // Every field is lenient, so this fails only where the chunk is no object; there is nothing to lose then.
-        let chunk = serde_json::from_value::<Chunk>(json).unwrap_or_default();
+    fn take(&mut self, chunk: Chunk, out: &mut VecDeque<ModelEvent>) -> Result<(), Fault> {
+        let usage = usage(&chunk);
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
             self.read_choice(choice, out)?;
         }
-        let usage = usage(&chunk.usage);
-        if !usage.is_unknown() && usage != self.usage {
+        if let Some(usage) = usage.filter(|usage| *usage != self.usage) {
             self.usage = usage;
             out.push_back(ModelEvent::Usage(usage));
         }
@@ -163,9 +214,10 @@ impl AnswerReader {
     }
 
     fn read_choice(&mut self, choice: Choice, out: &mut VecDeque<ModelEvent>) -> Result<(), Fault> {
+        let before = out.len();
         out.extend(reasoning(&choice.delta));
         // A refusal is what the model says instead of an answer: the person should read it.
-        for text in [choice.delta.content, choice.delta.refusal] {
+        for text in [choice.delta.content.text, choice.delta.refusal] {
             if !text.is_empty() {
                 out.push_back(ModelEvent::Text(text.into()));
             }
@@ -173,15 +225,18 @@ impl AnswerReader {
         for delta in choice.delta.tool_calls {
             self.calls.read(delta, out);
         }
+        self.goes_on |= self.finish.is_some() && out.len() > before;
         match choice.finish_reason.to_ascii_lowercase().as_str() {
             "" => {}
-            "error" => {
-                return Err(Fault::Said(Said::of_text(
-                    "the model stopped with an error",
-                )));
+            // What it wrote is not what it wanted to write.
+            "error" | "abort" | "insufficient_system_resource" => {
+                return Err(Fault::Said(Said::of_text(&format!(
+                    "the model stopped with {}",
+                    choice.finish_reason
+                ))));
             }
             "stop" => self.finish = Some(FinishReason::Stop),
-            "length" | "max_tokens" => self.finish = Some(FinishReason::Length),
+            "length" | "max_tokens" | "model_length" => self.finish = Some(FinishReason::Length),
             "content_filter" => self.finish = Some(FinishReason::ContentFilter),
             "tool_calls" | "function_call" => self.finish = Some(FinishReason::ToolCalls),
             // As it was sent: a secret in it must still be known for one.
@@ -207,44 +262,62 @@ pub(crate) const MAX_WORD_BYTES: usize = 64;
 /// How servers end a stream.
 const DONE: &str = "[DONE]";
 
-/// What a body that is no event stream means: an error the server tells with status 200, or nothing we can read.
-fn body_fault(body: &str) -> Fault {
-    match serde_json::from_str::<Value>(body)
-        .ok()
-        .and_then(|json| Said::of_error(&json))
-    {
-        Some(said) => Fault::Said(said),
-        None => Fault::Malformed {
-            what: "a body that is no event stream",
-            excerpt: body.to_owned(),
-        },
-    }
-}
-
-fn reasoning(delta: &Delta) -> Option<ModelEvent> {
-    // Some gateways send the same piece under both names.
-    let (text, kind) = match (delta.reasoning_content.as_str(), delta.reasoning.as_str()) {
-        ("", "") if delta.reasoning_details.is_null() => return None,
-        ("", text) => (text, "reasoning"),
-        (text, _) => (text, "reasoning_content"),
-    };
-    let details = &delta.reasoning_details;
-    let data = (!details.is_null()).then(|| json!({ "reasoning_details": details }).into());
-    Some(ModelEvent::Reasoning {
-        text: text.into(),
-        kind: Some(kind.into()),
-        data,
+fn parse(data: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(data).or_else(|error| {
+        let mended = mend::mended(data).ok_or(error)?;
+        serde_json::from_str(&mended)
     })
 }
 
-fn usage(wire: &WireUsage) -> Usage {
-    Usage {
-        input_tokens: wire.prompt_tokens,
-        output_tokens: wire.completion_tokens,
-        total_tokens: wire.total_tokens,
-        reasoning_tokens: wire.completion_tokens_details.reasoning_tokens,
-        cached_input_tokens: wire.prompt_tokens_details.cached_tokens,
-    }
+/// Every field is lenient, so nothing is there to be lost where the JSON is no object.
+fn read_chunk(json: Value) -> Chunk {
+    serde_json::from_value(json).unwrap_or_default()
+}
+
+fn reasoning(delta: &Delta) -> Option<ModelEvent> {
+    let details = &delta.reasoning_details;
+    // Some gateways send the same piece under both names.
+    let (text, kind, data) = match (
+        delta.reasoning_content.as_str(),
+        delta.reasoning.as_str(),
+        delta.content.thinking.as_str(),
+    ) {
+        ("", "", "") if details.is_null() => return None,
+        // Mistral refuses the field in which others want it back.
+        ("", "", thinking) if details.is_null() => (
+            thinking,
+            "thinking",
+            Some(json!({ "reasoning_content": null })),
+        ),
+        ("", text, _) => (text, "reasoning", None),
+        (text, _, _) => (text, "reasoning_content", None),
+    };
+    let details = (!details.is_null()).then(|| json!({ "reasoning_details": details }));
+    Some(ModelEvent::Reasoning {
+        text: text.into(),
+        kind: Some(kind.into()),
+        data: details.or(data).map(Into::into),
+    })
+}
+
+/// The tokens that a chunk tells of, wherever it does.
+fn usage(chunk: &Chunk) -> Option<Usage> {
+    let choices = chunk.choices.iter().map(|choice| &choice.usage);
+    [&chunk.usage, &chunk.x_groq.usage]
+        .into_iter()
+        .chain(choices)
+        .map(|wire| Usage {
+            input_tokens: wire.prompt_tokens,
+            output_tokens: wire.completion_tokens,
+            total_tokens: wire.total_tokens,
+            reasoning_tokens: wire.completion_tokens_details.reasoning_tokens,
+            cached_input_tokens: wire
+                .prompt_tokens_details
+                .cached_tokens
+                .or(wire.cached_tokens)
+                .or(wire.prompt_cache_hit_tokens),
+        })
+        .find(|usage| !usage.is_unknown())
 }
 
 #[cfg(test)]

@@ -13,13 +13,15 @@ use bytes::Bytes;
 use chat_core::{FinishReason, ModelEvent, RecordedError};
 use reqwest::{
     Response,
-    header::{ACCEPT, CONTENT_TYPE, HeaderValue, LOCATION},
+    header::{
+        ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+    },
 };
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::{
     MAX_SAID_BYTES, ModelError, OpenAiModel, TimeoutKind,
-    answer::{AnswerReader, Fault, MAX_WORD_BYTES, Progress},
+    answer::{AnswerReader, Ended, Fault, MAX_WORD_BYTES, Progress},
     refusal::{self, Answered},
     said::Said,
     sse::MAX_STRAY_BYTES,
@@ -63,6 +65,8 @@ struct Reading {
     answered: Answered,
     /// When the first piece must be here; then each piece has its own time.
     first: Option<(Instant, Duration)>,
+    /// Until when to wait for more once the model has finished, whatever else comes.
+    tail: Option<(Instant, Duration)>,
 }
 
 /// Until when to wait, and for what.
@@ -171,6 +175,8 @@ impl Exchange {
             .headers(endpoint.headers())
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
             .header(ACCEPT, HeaderValue::from_static("text/event-stream"))
+            // Without it, any encoding may be sent; and what compresses events tends to hold them back.
+            .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
             .body(self.body.clone())
             .send();
         let limit = self.limit(first.map(|limit| (limit, TimeoutKind::FirstChunk)));
@@ -180,15 +186,20 @@ impl Exchange {
             Err(limit) => return Err(self.timed_out(limit)),
         };
         let answered = Answered::of(&response);
+        let encoding = header(&response, &CONTENT_ENCODING).filter(|name| name != "identity");
         if !response.status().is_success() {
-            let said = match response.headers().get(LOCATION) {
-                Some(place) => Said::of_text(&format!(
-                    "it redirects to {}",
-                    String::from_utf8_lossy(place.as_bytes())
-                )),
-                None => Said::of_body(&self.whole_body(&mut response).await),
+            let said = match (header(&response, &LOCATION), encoding) {
+                (Some(place), _) => Said::of_text(&format!("it redirects to {place}")),
+                (None, Some(encoding)) => {
+                    Said::of_text(&format!("what it said is compressed ({encoding})"))
+                }
+                (None, None) => Said::of_body(&self.whole_body(&mut response).await),
             };
             return Err(refusal::classify(&self.model, &answered, &said));
+        }
+        if let Some(encoding) = encoding {
+            let what = format!("a compressed body ({encoding}), which nobody asked for");
+            return Err(self.no_answer(&what, ""));
         }
         let reader = AnswerReader::new(self.model.settings().done_suffices);
         Ok(Reading {
@@ -196,55 +207,64 @@ impl Exchange {
             reader,
             answered,
             first,
+            tail: None,
         })
     }
 
     async fn read(&mut self, reading: &mut Reading) -> Result<Progress, ModelError> {
-        // A server that always has more would never be timed out by waiting.
-        if let Some((at, limit)) = self.deadline.filter(|(at, _)| *at <= Instant::now()) {
-            return Err(self.timed_out(Limit {
-                at,
-                which: TimeoutKind::Total,
-                limit,
-            }));
-        }
         let finished = reading.reader.has_finished();
+        let between = from_now(self.model.endpoint().waits().between_chunks);
+        reading.tail = if finished {
+            reading.tail.or_else(|| from_now(Some(TAIL)))
+        } else {
+            None
+        };
+        // A server that always has more would never be timed out by waiting.
+        let is_past = |limit: &(Instant, Duration)| limit.0 <= Instant::now();
+        match (reading.tail.filter(is_past), self.deadline.filter(is_past)) {
+            (Some(_), _) => return self.end(reading),
+            (None, Some(_)) if finished => return self.end(reading),
+            (None, Some((at, limit))) => {
+                return Err(self.timed_out(Limit {
+                    at,
+                    which: TimeoutKind::Total,
+                    limit,
+                }));
+            }
+            (None, None) => {}
+        }
         let wait = match reading.first {
             Some(first) => Some((first, TimeoutKind::FirstChunk)),
-            None => {
-                let between = self.model.endpoint().waits().between_chunks;
-                let between = if finished {
-                    Some(between.map_or(TAIL, |between| between.min(TAIL)))
-                } else {
-                    between
-                };
-                from_now(between).map(|limit| (limit, TimeoutKind::BetweenChunks))
-            }
+            None => [between, reading.tail]
+                .into_iter()
+                .flatten()
+                .min_by_key(|(at, _)| *at)
+                .map(|limit| (limit, TimeoutKind::BetweenChunks)),
         };
-        let read = match within(self.limit(wait), reading.response.chunk()).await {
+        match within(self.limit(wait), reading.response.chunk()).await {
             Ok(Ok(Some(bytes))) => {
                 reading.first = None;
-                reading.reader.feed(&bytes, &mut self.pending)
+                let read = reading.reader.feed(&bytes, &mut self.pending);
+                read.map_err(|fault| self.fault(fault, &reading.answered))
             }
-            Ok(Ok(None)) => reading
-                .reader
-                .end(&mut self.pending)
-                .map(|()| Progress::Whole),
+            Ok(Ok(None)) => self.end(reading),
             // The answer was whole already: what ended the wait for the usage does not matter.
-            Ok(Err(_)) | Err(_) if finished => reading
-                .reader
-                .end(&mut self.pending)
-                .map(|()| Progress::Whole),
+            Ok(Err(_)) | Err(_) if finished => self.end(reading),
             Ok(Err(error)) => {
                 let cause = format!("the connection broke ({})", cause(&error));
-                return Err(ModelError::Truncated {
+                Err(ModelError::Truncated {
                     url: self.url(),
                     cause: self.shown(&cause),
-                });
+                })
             }
-            Err(limit) => return Err(self.timed_out(limit)),
-        };
-        read.map_err(|fault| self.fault(fault, &reading.answered))
+            Err(limit) => Err(self.timed_out(limit)),
+        }
+    }
+
+    fn end(&mut self, reading: &mut Reading) -> Result<Progress, ModelError> {
+        let ended = reading.reader.end(&mut self.pending);
+        ended.map_err(|fault| self.fault(fault, &reading.answered))?;
+        Ok(Progress::Whole)
     }
 
     /// What comes of a body that is no stream. Bounded in size and time, and never an error: the status is known already, and
@@ -279,18 +299,18 @@ impl Exchange {
         let url = self.url();
         match fault {
             Fault::Said(said) => refusal::classify(&self.model, answered, &said),
-            Fault::Malformed { what, excerpt } => ModelError::Protocol {
-                url,
-                what: what.into(),
-                excerpt: self.model.endpoint().words().shown(&excerpt, 200),
-            },
-            Fault::Truncated { done: false } => ModelError::Truncated {
-                url,
-                cause: "it ended without a finish reason".into(),
-            },
-            Fault::Truncated { done: true } => {
-                let cause = "it ended with [DONE] and no finish reason; where that is how this server ends every answer, set \
-                             `done_suffices`";
+            Fault::Malformed { what, excerpt } => self.no_answer(what, &excerpt),
+            Fault::Truncated(ended) => {
+                let cause = match ended {
+                    Ended::Short => "it ended without a finish reason",
+                    Ended::Done => {
+                        "it ended with [DONE] and no finish reason; where that is how this server ends every answer, set \
+                         `done_suffices`"
+                    }
+                    Ended::Empty => {
+                        "it ended without a single event, as some servers do where the context is too long"
+                    }
+                };
                 ModelError::Truncated {
                     url,
                     cause: cause.into(),
@@ -316,12 +336,24 @@ impl Exchange {
                 cause: self.shown(&cause(error)),
             },
             (false, _, _) => {
-                let cause = format!("the connection broke before it began ({})", cause(error));
+                let cause = cause(error);
+                if cause.starts_with("invalid HTTP") {
+                    return self.no_answer(&format!("what is no HTTP ({cause})"), "");
+                }
+                let cause = format!("the connection broke before it began ({cause})");
                 ModelError::Truncated {
                     url,
                     cause: self.shown(&cause),
                 }
             }
+        }
+    }
+
+    fn no_answer(&self, what: &str, excerpt: &str) -> ModelError {
+        ModelError::Protocol {
+            url: self.url(),
+            what: self.shown(what),
+            excerpt: self.model.endpoint().words().shown(excerpt, 200),
         }
     }
 
@@ -340,6 +372,11 @@ impl Exchange {
     fn shown(&self, text: &str) -> Arc<str> {
         self.model.endpoint().words().shown(text, MAX_SAID_BYTES)
     }
+}
+
+fn header(response: &Response, name: &HeaderName) -> Option<String> {
+    let value = response.headers().get(name)?;
+    Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
 /// The innermost cause, which says best what is wrong. The outermost says only that sending failed, and shows the URL, which

@@ -33,6 +33,7 @@ mod answer;
 mod endpoint;
 mod error;
 mod exchange;
+mod mend;
 mod model;
 mod refusal;
 mod request;

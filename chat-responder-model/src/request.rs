@@ -18,7 +18,7 @@ use crate::{OpenAi, Settings};
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    messages: Vec<WireMessage>,
+    messages: Vec<Value>,
     stream_options: ChatCompletionStreamOptions,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<ChatCompletionTools>,
@@ -68,7 +68,12 @@ pub(crate) fn body(
     };
     let body = Body {
         model,
-        messages: request.messages.iter().flat_map(wire_messages).collect(),
+        messages: request
+            .messages
+            .iter()
+            .flat_map(wire_messages)
+            .map(WireMessage::into_json)
+            .collect(),
         stream_options: ChatCompletionStreamOptions {
             include_usage: Some(true),
             include_obfuscation: None,
@@ -154,8 +159,12 @@ fn assistant(message: &Message, text: String) -> WireMessage {
         }
     }
     if !reasoning_text.is_empty() {
-        reasoning.insert("reasoning_content".into(), reasoning_text.into());
+        // A server that refuses it has said so with `null`.
+        reasoning
+            .entry("reasoning_content")
+            .or_insert(reasoning_text.into());
     }
+    reasoning.retain(|_, value| !value.is_null());
     let message = ChatCompletionRequestAssistantMessage {
         content: (!text.is_empty()).then(|| text.into()),
         tool_calls: Some(calls),
@@ -251,6 +260,21 @@ fn response_format(output: &OutputSchema) -> ResponseFormat {
 }
 
 impl WireMessage {
+    /// As JSON. What belongs to single calls goes into them, by their ids.
+    fn into_json(mut self) -> Value {
+        let extras = self.reasoning.remove("tool_calls").unwrap_or_default();
+        let mut message =
+            serde_json::to_value(self).expect("string keys and finite shapes are always JSON");
+        let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+        for call in calls.into_iter().flatten() {
+            let mut extras = extras.as_array().into_iter().flatten();
+            if let Some(extra) = extras.find(|extra| extra["id"] == call["id"]) {
+                call["extra_content"] = extra["extra_content"].clone();
+            }
+        }
+        message
+    }
+
     fn plain(message: ChatCompletionRequestMessage) -> Self {
         Self {
             message,

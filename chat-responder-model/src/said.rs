@@ -27,6 +27,17 @@ impl Said {
             .unwrap_or_else(|| Self::of_text(body.trim()))
     }
 
+    /// An error told as a line outside any event: as JSON, or as a field `error` that no event stream has.
+    pub(crate) fn of_stray_line(line: &str) -> Option<Self> {
+        match line.strip_prefix("error:") {
+            Some(error) => {
+                let error: Value = serde_json::from_str(error).ok()?;
+                Some(Self::of_object(&error, &Value::Null))
+            }
+            None => Self::of_error(&serde_json::from_str(line).ok()?),
+        }
+    }
+
     /// Plain words.
     pub(crate) fn of_text(text: &str) -> Self {
         Self {

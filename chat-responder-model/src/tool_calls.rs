@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_core::{CallId, ModelEvent};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::wire::ToolCallDelta;
 
@@ -69,6 +69,16 @@ impl ToolCalls {
             }]);
             name_fragment = None;
         }
+        if !delta.extra_content.is_null() {
+            // It belongs to the call alone, and comes back to it by the call's id.
+            let extra =
+                json!({"tool_calls": [{"id": call.call_id, "extra_content": delta.extra_content}]});
+            out.extend([ModelEvent::Reasoning {
+                text: "".into(),
+                kind: Some("extra_content".into()),
+                data: Some(extra.into()),
+            }]);
+        }
         call.arguments.push_str(&arguments);
         let arguments_fragment = (!arguments.is_empty()).then(|| arguments.into());
         if name_fragment.is_some() || arguments_fragment.is_some() {
@@ -109,15 +119,15 @@ impl Call {
     }
 
     /// Whether a piece of this number, id and name goes on with this call. An id that differs begins a call of its own even under a
-    /// number that is taken: some servers number every call 0.
+    /// number that is taken, since some servers number every call 0; but only with a name, since others change the id.
     fn continues(&self, index: Option<u64>, id: &str, name: &str) -> bool {
         if index.is_none() && id.is_empty() {
             // Only a name can tell: one that comes when arguments were written already is another call's.
             return name.is_empty() || name == self.tool || self.arguments.is_empty();
         }
-        let same_id = id.is_empty() || id == self.wire_id;
         let same_index = index.is_none() || index == self.wire_index;
-        same_id && same_index
+        let same_id = id.is_empty() || id == self.wire_id;
+        same_index && (same_id || index.is_some() && name.is_empty())
     }
 }
 

@@ -8,8 +8,18 @@ use serde_json::Value;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Chunk {
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "each")]
     pub(crate) choices: Vec<Choice>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) usage: WireUsage,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) x_groq: GroqFields,
+}
+
+/// What Groq says in a field of its own.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct GroqFields {
     #[serde(deserialize_with = "lenient")]
     pub(crate) usage: WireUsage,
 }
@@ -22,16 +32,22 @@ pub(crate) struct Choice {
     pub(crate) index: u64,
     #[serde(deserialize_with = "lenient")]
     pub(crate) delta: Delta,
+    /// The answer in one piece, from servers that don't stream. Some write it beside each delta: there it counts for nothing.
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) message: Delta,
     #[serde(deserialize_with = "lenient")]
     pub(crate) finish_reason: String,
+    /// Where Moonshot puts it.
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) usage: WireUsage,
 }
 
 /// A piece of an answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Delta {
-    #[serde(deserialize_with = "text")]
-    pub(crate) content: String,
+    #[serde(deserialize_with = "content")]
+    pub(crate) content: Content,
     #[serde(deserialize_with = "text")]
     pub(crate) refusal: String,
     #[serde(deserialize_with = "text")]
@@ -39,7 +55,7 @@ pub(crate) struct Delta {
     #[serde(deserialize_with = "text")]
     pub(crate) reasoning_content: String,
     pub(crate) reasoning_details: Value,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "each")]
     pub(crate) tool_calls: Vec<ToolCallDelta>,
 }
 
@@ -53,6 +69,15 @@ pub(crate) struct ToolCallDelta {
     pub(crate) id: String,
     #[serde(deserialize_with = "lenient")]
     pub(crate) function: FunctionDelta,
+    /// What Gemini wants back with the call.
+    pub(crate) extra_content: Value,
+}
+
+/// A piece of what is said, and of what was thought: Mistral writes both into the one field.
+#[derive(Debug, Default)]
+pub(crate) struct Content {
+    pub(crate) text: String,
+    pub(crate) thinking: String,
 }
 
 /// A piece of what a tool call calls.
@@ -69,23 +94,28 @@ pub(crate) struct FunctionDelta {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct WireUsage {
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub(crate) prompt_tokens: Option<u64>,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub(crate) completion_tokens: Option<u64>,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub(crate) total_tokens: Option<u64>,
     #[serde(deserialize_with = "lenient")]
     pub(crate) prompt_tokens_details: PromptDetails,
     #[serde(deserialize_with = "lenient")]
     pub(crate) completion_tokens_details: CompletionDetails,
+    /// What `cached_tokens` of the details is elsewhere: Moonshot's word, and DeepSeek's.
+    #[serde(deserialize_with = "count")]
+    pub(crate) cached_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub(crate) prompt_cache_hit_tokens: Option<u64>,
 }
 
 /// More about the request's tokens.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct PromptDetails {
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub(crate) cached_tokens: Option<u64>,
 }
 
@@ -93,7 +123,7 @@ pub(crate) struct PromptDetails {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct CompletionDetails {
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub(crate) reasoning_tokens: Option<u64>,
 }
 
@@ -101,20 +131,68 @@ pub(crate) struct CompletionDetails {
 fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(value).unwrap_or_default())
+    Ok(read(Value::deserialize(deserializer)?))
 }
 
-/// A text, or the texts of a list of parts, as some servers send it.
-fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+/// As [`lenient`], item by item: one that can't be read loses none of the others.
+fn each<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
-        Value::String(text) => text,
+        Value::Array(items) => items.into_iter().map(read).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            Vec::new()
+        }
+    })
+}
+
+fn read<T: DeserializeOwned + Default>(value: Value) -> T {
+    // Serde would read a list as an object's fields in order.
+    if value.is_array() {
+        return T::default();
+    }
+    serde_json::from_value(value).unwrap_or_default()
+}
+
+/// A number of tokens, also where it is written as a fraction or as text.
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let number = match &value {
+        Value::String(text) => text.trim().parse().ok(),
+        value => value.as_number().cloned(),
+    };
+    // Only whole numbers have an integer form that is equal; the greatest is far above any count.
+    Ok(number.and_then(|number: serde_json::Number| {
+        let float = number
+            .as_f64()
+            .filter(|float| (0.0..1e15).contains(float))?;
+        (float.fract() == 0.0).then_some(float as u64)
+    }))
+}
+
+/// A text, or a list of parts, as some servers send it.
+fn content<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Content, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let thinking = value.as_array().into_iter().flatten();
+    Ok(Content {
+        thinking: thinking.map(|part| texts(&part["thinking"])).collect(),
+        text: texts(&value),
+    })
+}
+
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(texts(&Value::deserialize(deserializer)?))
+}
+
+fn texts(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
         Value::Array(parts) => parts
             .iter()
             .filter_map(|part| part["text"].as_str())
             .collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -131,6 +209,7 @@ mod tests {
             .remove(0)
             .delta
             .content
+            .text
     }
 
     #[test]
@@ -157,7 +236,7 @@ mod tests {
                 usage.completion_tokens,
                 usage.total_tokens
             ),
-            (Some(3), None, None)
+            (Some(3), Some(4), None)
         );
     }
 }

@@ -128,7 +128,7 @@ fn c40_an_empty_finish_reason_is_none() {
     check_fault(
         &format!("data: {hi}\n\n"),
         "Hi",
-        Fault::Truncated { done: false },
+        Fault::Truncated(Ended::Short),
     );
 }
 
@@ -170,7 +170,7 @@ fn c43_an_error_in_any_chunk_keeps_the_servers_message() {
     check_fault(
         &stream_of(&[HI, bare]),
         "Hi",
-        said("the model stopped with an error"),
+        said("the model stopped with error"),
     );
 }
 
@@ -179,16 +179,16 @@ fn c44_an_answer_is_whole_only_with_a_finish_reason() {
     check_fault(
         &format!("data: {HI}\n\n"),
         "Hi",
-        Fault::Truncated { done: false },
+        Fault::Truncated(Ended::Short),
     );
-    check_fault("", "", Fault::Truncated { done: false });
-    check_fault(": ping\n\n", "", Fault::Truncated { done: false });
-    check_fault(&stream_of(&[HI]), "Hi", Fault::Truncated { done: true });
+    check_fault("", "", Fault::Truncated(Ended::Empty));
+    check_fault(": ping\n\n", "", Fault::Truncated(Ended::Empty));
+    check_fault(&stream_of(&[HI]), "Hi", Fault::Truncated(Ended::Done));
     // Cut in the middle of an event.
     check_fault(
         &format!("data: {HI}\n\ndata: {}", &STOP[..20]),
         "Hi",
-        Fault::Truncated { done: false },
+        Fault::Truncated(Ended::Short),
     );
     // A finish reason is enough, with or without what usually follows it.
     check_whole(
@@ -215,11 +215,7 @@ fn m3_done_alone_suffices_only_where_the_caller_says_so() {
         (expected.into(), Ok(()))
     );
     let (_, end) = read_pieces(true, [format!("data: {HI}\n\n").as_bytes()]);
-    assert_eq!(
-        end,
-        Err(Fault::Truncated { done: false }),
-        "no [DONE] either"
-    );
+    assert_eq!(end, Err(Fault::Truncated(Ended::Short)), "no [DONE] either");
 }
 
 #[test]
