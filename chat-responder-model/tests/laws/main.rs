@@ -13,4 +13,5 @@ mod requests;
 mod responder;
 mod secrets;
 mod support;
+mod turns;
 mod waits;
