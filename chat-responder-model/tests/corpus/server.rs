@@ -11,6 +11,9 @@ use super::{
     clock::Clock,
 };
 
+/// How long the server waits for the reader to be given something: only where it never is does that pass.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// What the server's side shares with the reader's.
 pub(super) struct Stage<'a> {
     pub(super) clock: &'a Clock,
@@ -96,7 +99,12 @@ async fn take(step: &Step, framed: bool, exchange: &mut Exchange, stage: &Stage<
         }
         Step::Given { given } => {
             let mut text = stage.text.clone();
-            text.wait_for(|text| text == given).await.is_ok()
+            let is_given = text.wait_for(|text| text == given);
+            let in_time = tokio::time::timeout(PATIENCE, is_given).await.is_ok();
+            if !in_time {
+                stage.fault(format!("the reader was not given {given:?}"));
+            }
+            in_time
         }
         Step::Pass { pass } => {
             stage.clock.pass(Duration::from_secs(*pass)).await;
