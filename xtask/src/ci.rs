@@ -104,6 +104,8 @@ fn doc(workspace: &Workspace) -> Result<Tally> {
 }
 
 fn test(workspace: &Workspace) -> Result<Tally> {
+    // Tests of the command run this example as a user does; among all targets cargo builds examples as tests only.
+    check(workspace.cargo(&["build", "--workspace", "--example", "engineer"]))?;
     tests(workspace.cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"]))
 }
 

@@ -12,7 +12,10 @@ pub(crate) fn engineer(home: &Home, args: &[&str]) -> Command {
     let chat = std::path::Path::new(env!("CARGO_BIN_EXE_chat"));
     let name = format!("examples/engineer{}", std::env::consts::EXE_SUFFIX);
     let program = chat.with_file_name(name);
-    assert!(program.exists(), "cargo build -p chat-cli --examples");
+    assert!(
+        program.exists(),
+        "build it first: cargo build --workspace --example engineer"
+    );
     home.command_of(program, args)
 }
 
