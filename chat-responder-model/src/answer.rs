@@ -6,7 +6,7 @@ use chat_core::{FinishReason, ModelEvent, Usage};
 use serde_json::{Value, json};
 
 use crate::{
-    mend,
+    mend, plain,
     said::Said,
     sse::{MAX_EVENT_BYTES, SseEvent, SseReader, TooLarge},
     tool_calls::ToolCalls,
@@ -167,6 +167,13 @@ impl AnswerReader {
             return self.done(out);
         }
         let is_error = event.name == "error";
+        if !is_error && let Some(text) = plain::text(data) {
+            if !text.is_empty() {
+                self.goes_on |= self.finish.is_some();
+                out.push_back(ModelEvent::Text(text.into()));
+            }
+            return Ok(Progress::Reading);
+        }
         match parse(data) {
             Ok(json) => {
                 if let Some(said) = Said::of_error(&json) {

@@ -35,6 +35,7 @@ mod error;
 mod exchange;
 mod mend;
 mod model;
+mod plain;
 mod refusal;
 mod request;
 mod responder;

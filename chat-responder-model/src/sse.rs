@@ -3,6 +3,8 @@
 //! Our own, and not `eventsource-stream`: that one keeps an event of any size, and says nothing about a body that is no
 //! event stream at all, which is how many servers say that something is wrong.
 
+use memchr::memchr2;
+
 /// The most one event may hold, in bytes: far above any real one, far below what could hurt.
 pub(crate) const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
 
@@ -60,27 +62,37 @@ impl SseReader {
                 bytes = &bytes[1..];
                 continue;
             }
-            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let end = memchr2(b'\n', b'\r', bytes);
             let piece = &bytes[..end.unwrap_or(bytes.len())];
             if self.line.len() + self.data.as_ref().map_or(0, String::len) + piece.len()
                 > self.limit
             {
                 return Err(TooLarge);
             }
-            self.line.extend_from_slice(piece);
-            let Some(end) = end else { break };
+            let Some(end) = end else {
+                self.line.extend_from_slice(piece);
+                break;
+            };
             self.after_cr = bytes[end] == b'\r';
             bytes = &bytes[end + 1..];
-            events.extend(self.end_line());
+            events.extend(if self.line.is_empty() {
+                // Most lines come whole, and need not be copied.
+                self.end_line(piece)
+            } else {
+                self.line.extend_from_slice(piece);
+                let line = std::mem::take(&mut self.line);
+                self.end_line(&line)
+            });
         }
         Ok(())
     }
 
     /// The body ended. An event that lacks only its empty line is given: real servers end so.
     pub(crate) fn end(&mut self) -> Option<SseEvent> {
-        if !self.line.is_empty() {
+        let line = std::mem::take(&mut self.line);
+        if !line.is_empty() {
             // It can't dispatch: an empty line alone does.
-            let _ = self.end_line();
+            let _ = self.end_line(&line);
         }
         self.dispatch()
     }
@@ -90,11 +102,10 @@ impl SseReader {
         &self.stray
     }
 
-    fn end_line(&mut self) -> Option<SseEvent> {
+    fn end_line(&mut self, bytes: &[u8]) -> Option<SseEvent> {
         // Text that is no UTF-8 is read with replacement characters, as the format asks. Only whole lines are decoded, so a
         // cut in the middle of a character does not matter.
-        let bytes = std::mem::take(&mut self.line);
-        let line = String::from_utf8_lossy(&bytes);
+        let line = String::from_utf8_lossy(bytes);
         let line = if std::mem::take(&mut self.at_start) {
             line.trim_start_matches('\u{feff}')
         } else {
