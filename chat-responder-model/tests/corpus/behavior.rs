@@ -227,10 +227,14 @@ fn bytes_of(hex: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Every behavior of the folder, by name; or why a file is none.
+/// Every behavior of the corpus, by name; or why a file is none.
 pub(crate) fn corpus() -> Vec<(String, Result<Behavior, String>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers");
-    let files = fs::read_dir(&folder).expect("the corpus is beside its tests");
+    corpus_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers"))
+}
+
+/// Every behavior of this folder.
+pub(crate) fn corpus_in(folder: &Path) -> Vec<(String, Result<Behavior, String>)> {
+    let files = fs::read_dir(folder).expect("the corpus is beside its tests");
     let mut behaviors: Vec<_> = files
         .map(|file| file.expect("the corpus can be listed").path())
         .filter(|file| file.file_name().is_none_or(|name| name != "README.md"))
