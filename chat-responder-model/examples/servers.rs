@@ -1,11 +1,11 @@
 //! Every behavior of the corpus in `tests/servers`, as one table: `cargo xtask conformance --model [--json]`. Its last line is
-//! `N passed, N failed`, and a failure is the exit status, too.
+//! `N passed, N failed`, and a failure is the exit status, too. With `--bodies FOLDER` it only writes down what each sends.
 #![allow(clippy::print_stdout, reason = "a command's output is its purpose")]
 
 #[path = "../tests/corpus/mod.rs"]
 mod corpus;
 
-use std::process::ExitCode;
+use std::{fs, path::Path, process::ExitCode};
 
 use corpus::Behavior;
 use serde_json::json;
@@ -22,8 +22,17 @@ fn main() -> ExitCode {
     let json = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => false,
         ["--json"] => true,
+        ["--bodies", folder] => {
+            return match write_bodies(Path::new(folder)) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("servers: {folder}: {error}");
+                    ExitCode::FAILURE
+                }
+            };
+        }
         _ => {
-            eprintln!("usage: servers [--json]");
+            eprintln!("usage: servers [--json | --bodies FOLDER]");
             return ExitCode::from(2);
         }
     };
@@ -58,8 +67,20 @@ fn play((name, behavior): (String, Result<Behavior, String>)) -> Row {
 /// As it is, and cut into chunks at any bytes.
 fn judge(behavior: &Behavior) -> Result<(), String> {
     corpus::play(behavior)?;
-    if corpus::can_be_cut(behavior) {
+    if corpus::bodies(behavior).is_some() {
         corpus::cut_anywhere(behavior)?;
+    }
+    Ok(())
+}
+
+/// What each behavior sends, a file for each answer: what a fuzzer begins with.
+fn write_bodies(folder: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    for (name, behavior) in corpus::corpus() {
+        let answers = behavior.map(|behavior| corpus::bodies(&behavior));
+        for (body, number) in answers.into_iter().flatten().flatten().zip(1..) {
+            fs::write(folder.join(format!("{name}-{number}")), body)?;
+        }
     }
     Ok(())
 }

@@ -80,22 +80,24 @@ impl AnswerReader {
     /// Reads on, and adds the events that are whole. After an error or [`Progress::Whole`] it is not fed again.
     pub(crate) fn feed(
         &mut self,
-        bytes: &[u8],
+        mut bytes: &[u8],
         out: &mut VecDeque<ModelEvent>,
     ) -> Result<Progress, Fault> {
-        let mut events = Vec::new();
-        let read = self.sse.feed(bytes, &mut events);
-        for event in events {
-            if self.read(&event, out)? == Progress::Whole {
-                return Ok(Progress::Whole);
+        loop {
+            match self.sse.next(&mut bytes) {
+                Ok(Some(event)) => {
+                    if self.read(&event, out)? == Progress::Whole {
+                        return Ok(Progress::Whole);
+                    }
+                }
+                Ok(None) => return Ok(Progress::Reading),
+                Err(TooLarge) => {
+                    return Err(Fault::Malformed {
+                        what: "an event of more than 8 MiB",
+                        excerpt: String::new(),
+                    });
+                }
             }
-        }
-        match read {
-            Ok(()) => Ok(Progress::Reading),
-            Err(TooLarge) => Err(Fault::Malformed {
-                what: "an event of more than 8 MiB",
-                excerpt: String::new(),
-            }),
         }
     }
 

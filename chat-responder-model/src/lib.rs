@@ -33,6 +33,9 @@ mod answer;
 mod endpoint;
 mod error;
 mod exchange;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod mend;
 mod model;
 mod plain;

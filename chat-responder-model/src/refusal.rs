@@ -123,6 +123,10 @@ fn cause(status: u16, code: &str, message: &str) -> Cause {
     match status {
         400 | 422 if worded(too_long) => Cause::Context,
         400 if worded(&["api key not valid", "invalid api key"]) => Cause::Authentication,
+        // llama-server's router, about a name it does not know.
+        400 if message.starts_with("model '") && message.ends_with("' not found") => {
+            Cause::NotFound
+        }
         401 | 403 => Cause::Authentication,
         404 => Cause::NotFound,
         429 => Cause::RateLimit,
@@ -206,6 +210,12 @@ mod tests {
                 "invalid_argument",
                 "api key not valid",
                 Cause::Authentication,
+            ),
+            (
+                400,
+                "invalid_request_error",
+                "model 'm' not found",
+                Cause::NotFound,
             ),
             (498, "capacity_exceeded", "no", Cause::RateLimit),
             (500, "", "insufficient balance (1008)", Cause::Quota),

@@ -51,48 +51,60 @@ impl SseReader {
         }
     }
 
-    /// Reads on, and adds the events that are whole.
+    /// Reads on to the end of the next event, or of the bytes, and takes from them what it read. What comes after an event is not
+    /// looked at before the event is.
+    pub(crate) fn next(&mut self, bytes: &mut &[u8]) -> Result<Option<SseEvent>, TooLarge> {
+        while let Some(&first) = bytes.first() {
+            if std::mem::take(&mut self.after_cr) && first == b'\n' {
+                *bytes = &bytes[1..];
+                continue;
+            }
+            let end = memchr2(b'\n', b'\r', bytes);
+            let piece = &bytes[..end.unwrap_or(bytes.len())];
+            if self.event_bytes() + piece.len() > self.limit {
+                return Err(TooLarge);
+            }
+            let Some(end) = end else {
+                self.line.extend_from_slice(piece);
+                *bytes = &[];
+                break;
+            };
+            self.after_cr = bytes[end] == b'\r';
+            *bytes = &bytes[end + 1..];
+            let event = if self.line.is_empty() {
+                // Most lines come whole, and need not be copied.
+                self.end_line(piece)?
+            } else {
+                self.line.extend_from_slice(piece);
+                let line = std::mem::take(&mut self.line);
+                self.end_line(&line)?
+            };
+            if event.is_some() {
+                return Ok(event);
+            }
+        }
+        Ok(None)
+    }
+
+    /// All the events that are whole within these bytes.
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn feed(
         &mut self,
         mut bytes: &[u8],
         events: &mut Vec<SseEvent>,
     ) -> Result<(), TooLarge> {
-        while let Some(&first) = bytes.first() {
-            if std::mem::take(&mut self.after_cr) && first == b'\n' {
-                bytes = &bytes[1..];
-                continue;
-            }
-            let end = memchr2(b'\n', b'\r', bytes);
-            let piece = &bytes[..end.unwrap_or(bytes.len())];
-            if self.line.len() + self.data.as_ref().map_or(0, String::len) + piece.len()
-                > self.limit
-            {
-                return Err(TooLarge);
-            }
-            let Some(end) = end else {
-                self.line.extend_from_slice(piece);
-                break;
-            };
-            self.after_cr = bytes[end] == b'\r';
-            bytes = &bytes[end + 1..];
-            events.extend(if self.line.is_empty() {
-                // Most lines come whole, and need not be copied.
-                self.end_line(piece)
-            } else {
-                self.line.extend_from_slice(piece);
-                let line = std::mem::take(&mut self.line);
-                self.end_line(&line)
-            });
+        while let Some(event) = self.next(&mut bytes)? {
+            events.push(event);
         }
         Ok(())
     }
 
     /// The body ended. An event that lacks only its empty line is given: real servers end so.
     pub(crate) fn end(&mut self) -> Option<SseEvent> {
+        // A last line can't dispatch: an empty one alone does.
         let line = std::mem::take(&mut self.line);
-        if !line.is_empty() {
-            // It can't dispatch: an empty line alone does.
-            let _ = self.end_line(&line);
+        if !line.is_empty() && self.end_line(&line).is_err() {
+            return None;
         }
         self.dispatch()
     }
@@ -102,7 +114,17 @@ impl SseReader {
         &self.stray
     }
 
-    fn end_line(&mut self, bytes: &[u8]) -> Option<SseEvent> {
+    /// How much it holds between two pieces, in bytes.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn held(&self) -> usize {
+        self.event_bytes() + self.stray.len()
+    }
+
+    fn event_bytes(&self) -> usize {
+        self.line.len() + self.name.len() + self.data.as_ref().map_or(0, String::len)
+    }
+
+    fn end_line(&mut self, bytes: &[u8]) -> Result<Option<SseEvent>, TooLarge> {
         // Text that is no UTF-8 is read with replacement characters, as the format asks. Only whole lines are decoded, so a
         // cut in the middle of a character does not matter.
         let line = String::from_utf8_lossy(bytes);
@@ -111,8 +133,12 @@ impl SseReader {
         } else {
             &line
         };
+        // A replacement character is longer than the byte it stands for.
+        if self.event_bytes() + line.len() > self.limit {
+            return Err(TooLarge);
+        }
         if line.is_empty() {
-            return self.dispatch();
+            return Ok(self.dispatch());
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
@@ -129,7 +155,7 @@ impl SseReader {
             "" | "id" | "retry" => {}
             _ => self.keep_stray(line),
         }
-        None
+        Ok(None)
     }
 
     fn dispatch(&mut self) -> Option<SseEvent> {

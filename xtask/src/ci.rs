@@ -128,9 +128,10 @@ fn torture(workspace: &Workspace) -> Result<Tally> {
     Tally::of_closing_line(&line).with_context(|| format!("{line:?} is no closing line"))
 }
 
-/// The real thing, end to end: the command, a server, a model, and the journal on disk.
+/// The real thing, end to end: the command, a server, a model, and the journal on disk; then how the responder bears with it.
 fn demo(workspace: &Workspace) -> Result<Tally> {
     demo::once(workspace)?;
+    demo::check_responder(workspace)?;
     Ok(Tally::PASSED)
 }
 

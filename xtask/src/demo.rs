@@ -54,6 +54,20 @@ fn with_local_model(workspace: &Workspace, question: &str) -> Result<()> {
     .hold(question)
 }
 
+/// The model responder against our own model's server, and against a router of the same program.
+pub(crate) fn check_responder(workspace: &Workspace) -> Result<()> {
+    let model = LocalModel::fetch(&directory(workspace))?;
+    // Before the servers, which would wait for it.
+    let checks = programs::example(workspace, "real_server")?;
+    let server = start_server(workspace, &model)?;
+    let router = Server::start_router(&model, &directory(workspace).join("router.log"))?;
+    process::run(
+        Command::new(checks)
+            .args([server.base_url(), router.base_url()])
+            .arg(server_log(workspace)),
+    )
+}
+
 /// Our own model's server alone, until Ctrl-C or the end of standard input. The one line on stdout is its base URL; how to point
 /// something at it is said on stderr.
 pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
@@ -76,7 +90,11 @@ pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
 
 fn start_server(workspace: &Workspace, model: &LocalModel) -> Result<Server> {
     let template = workspace.root.join("assets/chatml-json-tools.jinja");
-    Server::start(model, &template, &directory(workspace).join("server.log"))
+    Server::start(model, &template, &server_log(workspace))
+}
+
+fn server_log(workspace: &Workspace) -> PathBuf {
+    directory(workspace).join("server.log")
 }
 
 fn directory(workspace: &Workspace) -> PathBuf {

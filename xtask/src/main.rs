@@ -5,6 +5,7 @@
 mod ci;
 mod conformance;
 mod demo;
+mod fuzz;
 mod process;
 mod programs;
 mod tidy;
@@ -24,9 +25,10 @@ cargo xtask COMMAND
   ci [STAGE...]         all that CI checks, or only the named stages; closes with `N passed, N failed, N skipped`
   tidy                  the layers, manifests, sources and laws, each proved or listed as a finding
   conformance [ARGS]    every store against the laws of stores (--store NAME, --json), or with --model first, the model
-                        responder against the corpus of server behaviors (--json)
+                        responder against the corpus of server behaviors (--json), or (--server) the demo's own server
   torture [ARGS]        the stores under kills, full disks, failed syncs and power loss (--seconds N, --seed N, --store NAME,
                         --only SECTION)
+  fuzz [ARGS]           the model responder's reader against a fuzzer's bytes, with cargo-fuzz on nightly (-max_total_time=300)
   bench [ARGS]          the benchmarks; what follows goes to `cargo bench`
 
 With OPENAI_BASE_URL or OPENAI_API_KEY set, demo uses that server and downloads nothing.";
@@ -57,6 +59,7 @@ fn run(args: &[&str]) -> Result<ExitCode> {
         ["tidy"] => return tidy::run(&workspace),
         ["conformance", args @ ..] => conformance::run(&workspace, args)?,
         ["torture", args @ ..] => torture::run(&workspace, args)?,
+        ["fuzz", args @ ..] => fuzz::run(&workspace, args)?,
         ["bench", args @ ..] => {
             process::run(
                 workspace

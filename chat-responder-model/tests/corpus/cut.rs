@@ -10,11 +10,6 @@ use super::{
 /// The longest body that is sent byte by byte.
 const MAX_BODY_BYTES: usize = 16 * 1024;
 
-/// Whether a behavior's bodies are all there is to it: without waits, and not too long.
-pub(crate) fn can_be_cut(behavior: &Behavior) -> bool {
-    bodies(behavior).is_some()
-}
-
 /// Compares what comes of a behavior with what comes of it byte by byte, and cut at any places.
 pub(crate) fn cut_anywhere(behavior: &Behavior) -> Result<(), String> {
     let bodies = bodies(behavior).unwrap_or_default();
@@ -36,7 +31,8 @@ pub(crate) fn cut_anywhere(behavior: &Behavior) -> Result<(), String> {
     Ok(())
 }
 
-fn bodies(behavior: &Behavior) -> Option<Vec<Vec<u8>>> {
+/// A behavior's bodies, where they are all there is to it: without waits, and not too long.
+pub(crate) fn bodies(behavior: &Behavior) -> Option<Vec<Vec<u8>>> {
     let body = |answer: &Answer| {
         let steps = answer
             .send

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 pub(crate) use behavior::{Behavior, corpus};
 use clock::Clock;
-pub(crate) use cut::{can_be_cut, cut_anywhere};
+pub(crate) use cut::{bodies, cut_anywhere};
 use reader::Read;
 
 /// The key that every request carries, unless the behavior says otherwise. No error may show it.

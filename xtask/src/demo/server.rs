@@ -23,31 +23,46 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts it and waits until it answers; at an error the log's last lines are in the error.
+    /// Starts it with the model and waits until it answers; at an error the log's last lines are in the error.
     pub(super) fn start(model: &LocalModel, template: &Path, log: &Path) -> Result<Self> {
+        Self::run(model, log, |server| {
+            server
+                .args(["--alias", LocalModel::NAME])
+                // No GPU, even where there is one, and the likeliest word each time: everyone sees the same demo.
+                .args(["--device", "none", "--threads", "1", "--temp", "0"])
+                // So small a model may repeat itself for ever; it is kept from it, and stopped where that doesn't help. What
+                // lies further back may be repeated: a tool call that its prompt shows it.
+                .args(["--repeat-penalty", "1.1", "--repeat-last-n", "32"])
+                .args(["--predict", "512"])
+                // Two conversations at once, each of 4,096 tokens.
+                .args(["--ctx-size", "8192", "--parallel", "2"])
+                .args(["--jinja", "--chat-template-file"])
+                .arg(template)
+                .arg("--model")
+                .arg(&model.weights)
+        })
+    }
+
+    /// Starts it as a router, which knows models by name and loads none: with one model it would answer to any name.
+    pub(super) fn start_router(model: &LocalModel, log: &Path) -> Result<Self> {
+        Self::run(model, log, |server| {
+            let models = model.weights.parent().unwrap_or(&model.weights);
+            server
+                .arg("--no-models-autoload")
+                .arg("--models-dir")
+                .arg(models)
+        })
+    }
+
+    fn run(
+        model: &LocalModel,
+        log: &Path,
+        options: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Result<Self> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
         let output = File::create(log).with_context(|| format!("can't write {}", log.display()))?;
-        let child = leashed(&model.server)
-            .args([
-                "--host",
-                "127.0.0.1",
-                "--port",
-                &address.port().to_string(),
-                "--alias",
-                LocalModel::NAME,
-            ])
-            // No GPU, even where there is one, and the likeliest word each time: everyone sees the same demo.
-            .args(["--device", "none", "--threads", "1", "--temp", "0"])
-            // So small a model may repeat itself for ever; it is kept from it, and stopped where that doesn't help. What lies
-            // further back may be repeated: a tool call that its prompt shows it.
-            .args(["--repeat-penalty", "1.1", "--repeat-last-n", "32"])
-            .args(["--predict", "512"])
-            // Two conversations at once, each of 4,096 tokens.
-            .args(["--ctx-size", "8192", "--parallel", "2"])
-            .args(["--jinja", "--chat-template-file"])
-            .arg(template)
-            .arg("--model")
-            .arg(&model.weights)
+        let child = options(&mut leashed(&model.server))
+            .args(["--host", "127.0.0.1", "--port", &address.port().to_string()])
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
