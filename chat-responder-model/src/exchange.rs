@@ -7,17 +7,24 @@
 //! a cut connection end its stream alike (C44, law M3); what it can't read it logs, keys that a server repeats included (law
 //! M6); and it retries without saying so.
 
-use std::{collections::VecDeque, error::Error, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    error::Error,
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use chat_core::{FinishReason, ModelEvent, RecordedError};
+use futures_util::future::{Either, select};
 use reqwest::{
     Response,
     header::{
         ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
     },
 };
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use crate::{
     MAX_SAID_BYTES, ModelError, OpenAiModel, TimeoutKind,
@@ -45,6 +52,7 @@ pub(crate) struct Exchange {
     /// Something was given: it can't be taken back by asking again.
     spoke: bool,
     deadline: Option<(Instant, Duration)>,
+    timer: Timer,
     started: bool,
 }
 
@@ -69,6 +77,9 @@ struct Reading {
     tail: Option<(Instant, Duration)>,
 }
 
+/// The one timer of an answer. From piece to piece it is only moved on, which costs far less than a new one for each.
+type Timer = Option<Pin<Box<Sleep>>>;
+
 /// Until when to wait, and for what.
 #[derive(Clone, Copy)]
 struct Limit {
@@ -89,6 +100,7 @@ impl Exchange {
             retries: 0,
             spoke: false,
             deadline: None,
+            timer: None,
             started: false,
         }
     }
@@ -180,7 +192,7 @@ impl Exchange {
             .body(self.body.clone())
             .send();
         let limit = self.limit(first.map(|limit| (limit, TimeoutKind::FirstChunk)));
-        let mut response = match within(limit, request).await {
+        let mut response = match within(&mut self.timer, limit, request).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(self.not_sent(&error)),
             Err(limit) => return Err(self.timed_out(limit)),
@@ -241,7 +253,8 @@ impl Exchange {
                 .min_by_key(|(at, _)| *at)
                 .map(|limit| (limit, TimeoutKind::BetweenChunks)),
         };
-        match within(self.limit(wait), reading.response.chunk()).await {
+        let limit = self.limit(wait);
+        match within(&mut self.timer, limit, reading.response.chunk()).await {
             Ok(Ok(Some(bytes))) => {
                 reading.first = None;
                 let read = reading.reader.feed(&bytes, &mut self.pending);
@@ -269,7 +282,7 @@ impl Exchange {
 
     /// What comes of a body that is no stream. Bounded in size and time, and never an error: the status is known already, and
     /// worth more than the rest of the words (C50).
-    async fn whole_body(&self, response: &mut Response) -> String {
+    async fn whole_body(&mut self, response: &mut Response) -> String {
         let mut body = Vec::new();
         let between = from_now(self.model.endpoint().waits().between_chunks);
         let limit = self.limit(between.map(|limit| (limit, TimeoutKind::BetweenChunks)));
@@ -282,7 +295,7 @@ impl Exchange {
                 }
             }
         };
-        let _ = within(limit, reading).await;
+        let _ = within(&mut self.timer, limit, reading).await;
         String::from_utf8_lossy(&body).into_owned()
     }
 
@@ -403,9 +416,18 @@ fn from_now(limit: Option<Duration>) -> Option<(Instant, Duration)> {
     Some((Instant::now().checked_add(limit)?, limit))
 }
 
-async fn within<F: Future>(limit: Option<Limit>, future: F) -> Result<F::Output, Limit> {
-    match limit {
-        Some(limit) => timeout_at(limit.at, future).await.map_err(|_| limit),
-        None => Ok(future.await),
+async fn within<F: Future>(
+    timer: &mut Timer,
+    limit: Option<Limit>,
+    future: F,
+) -> Result<F::Output, Limit> {
+    let Some(limit) = limit else {
+        return Ok(future.await);
+    };
+    let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(limit.at)));
+    timer.as_mut().reset(limit.at);
+    match select(pin!(future), timer).await {
+        Either::Left((output, _)) => Ok(output),
+        Either::Right(_) => Err(limit),
     }
 }
