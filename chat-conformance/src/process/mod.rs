@@ -15,7 +15,7 @@
 //! #     use chat_core::StoreError;
 //! #     pub struct MyStore;
 //! #     impl MyStore {
-//! #         pub fn open(_: &std::path::Path) -> Result<chat_core::MemoryStore, StoreError> { unimplemented!() }
+//! #         pub fn open(_: &std::path::Path) -> Result<chat_core::MemoryStore, StoreError> { Ok(Default::default()) }
 //! #     }
 //! # }
 //! use my_store::MyStore;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_conformance::{ModelScript, ScriptedModel};
+use chat_conformance::{ModelCall, ModelScript, ScriptedModel};
 use chat_core::{
     ApprovalRequest, ChatEvent, FinishReason, JournalPart, MemoryStore, ResponderError, Seq, Store,
     TraceNode, TraceTree, TurnError, TurnReply,
@@ -69,6 +69,12 @@ pub(crate) async fn say(script: &mut ModelScript, text: &str) {
     let call = script.next_call().await;
     call.text(text);
     call.finish(FinishReason::Stop);
+}
+
+/// The texts that a call asks with, a message each.
+pub(crate) fn asked(call: &ModelCall) -> Vec<String> {
+    let messages = call.request().messages.iter();
+    messages.map(|message| message.to_text()).collect()
 }
 
 impl Sent {

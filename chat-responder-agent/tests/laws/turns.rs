@@ -104,12 +104,7 @@ async fn t7_what_was_streamed_before_a_failure_is_in_no_later_context() {
     sent.end().await.1.unwrap_err();
     let next = session.send("Again");
     let call = script.next_call().await;
-    let asked: Vec<_> = call
-        .request()
-        .messages
-        .iter()
-        .map(|m| m.to_text())
-        .collect();
+    let asked = crate::support::asked(&call);
     assert_eq!(asked, ["Again"]);
     call.answer("whole");
     assert_eq!(&*next.await.unwrap().text, "whole");

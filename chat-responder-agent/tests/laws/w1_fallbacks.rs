@@ -33,12 +33,7 @@ async fn w1_an_agent_in_a_fallback_is_its_own() {
         .await
         .fail(ResponderError::new("no route"));
     let call = others.next_call().await;
-    let asked: Vec<_> = call
-        .request()
-        .messages
-        .iter()
-        .map(|m| m.to_text())
-        .collect();
+    let asked = crate::support::asked(&call);
     assert_eq!(asked, ["Be kind.", "step draft failed: no route"]);
     let offered: Vec<_> = call
         .request()

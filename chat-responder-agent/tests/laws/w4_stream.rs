@@ -24,12 +24,7 @@ async fn w4_the_named_steps_text_is_the_reply_and_each_delta_follows_the_update_
     .await;
     say(&mut script, "a draft").await;
     let call = script.next_call().await;
-    let asked: Vec<_> = call
-        .request()
-        .messages
-        .iter()
-        .map(|m| m.to_text())
-        .collect();
+    let asked = crate::support::asked(&call);
     assert_eq!(asked, ["Be brief.", "Review a draft"]);
     call.text("One, ");
     call.text("two");

@@ -35,12 +35,7 @@ async fn w5_a_steer_is_taken_before_the_next_model_call_behind_the_results() {
     tokio::task::yield_now().await;
     running.answer(json!("fetched"));
     let call = script.next_call().await;
-    let asked: Vec<_> = call
-        .request()
-        .messages
-        .iter()
-        .map(|m| m.to_text())
-        .collect();
+    let asked = crate::support::asked(&call);
     assert_eq!(
         asked,
         ["Hello", "", "", "assume no downtime", "and be quick"]
@@ -121,12 +116,7 @@ async fn w5_a_steer_right_behind_the_input_reaches_the_first_call() {
     let turn = session.send("Hello");
     let steer = session.steer("and be brief");
     let call = script.next_call().await;
-    let asked: Vec<_> = call
-        .request()
-        .messages
-        .iter()
-        .map(|m| m.to_text())
-        .collect();
+    let asked = crate::support::asked(&call);
     assert_eq!(asked, ["Hello", "and be brief"]);
     call.answer("Hi");
     steer.await.unwrap();
