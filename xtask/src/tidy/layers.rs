@@ -19,6 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("chat-store-sqlite", &["chat-core"]),
     ("chat-responder-model", &["chat-core"]),
     ("chat-responder-agent", &["chat-core"]),
+    ("chat-trace", &["chat-core"]),
     ("chat-conformance", &["chat-core"]),
     (
         "chat-cli",
@@ -28,6 +29,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "chat-store-file",
             "chat-store-sqlite",
             "chat-responder-model",
+            "chat-trace",
         ],
     ),
     // The example of a store from outside.
