@@ -5,6 +5,8 @@
 
 mod options;
 mod row;
+mod summary;
 
 pub use options::ProjectOptions;
 pub use row::{RowKind, RowStatus, TraceRow};
+pub use summary::summarize;
