@@ -9,7 +9,7 @@ use crate::{
     mend, plain,
     said::Said,
     sse::{MAX_EVENT_BYTES, SseEvent, SseReader, TooLarge},
-    tool_calls::ToolCalls,
+    tool_calls::{TooManyCalls, ToolCalls},
     wire::{Choice, Chunk, Delta},
 };
 
@@ -232,7 +232,11 @@ impl AnswerReader {
             }
         }
         for delta in choice.delta.tool_calls {
-            self.calls.read(delta, out);
+            let read = self.calls.read(delta, out);
+            read.map_err(|TooManyCalls| Fault::Malformed {
+                what: "more than 1,024 tool calls in one answer",
+                excerpt: String::new(),
+            })?;
         }
         self.goes_on |= self.finish.is_some() && out.len() > before;
         match choice.finish_reason.to_ascii_lowercase().as_str() {

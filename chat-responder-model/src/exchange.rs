@@ -7,28 +7,22 @@
 //! a cut connection end its stream alike (C44, law M3); what it can't read it logs, keys that a server repeats included (law
 //! M6); and it retries without saying so.
 
-use std::{
-    collections::VecDeque,
-    error::Error,
-    pin::{Pin, pin},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::VecDeque, error::Error, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use chat_core::{FinishReason, ModelEvent, RecordedError};
-use futures_util::future::{Either, select};
 use reqwest::{
     Response,
     header::{
         ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
     },
 };
-use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
 use crate::{
     MAX_SAID_BYTES, ModelError, OpenAiModel, TimeoutKind,
     answer::{AnswerReader, Ended, Fault, MAX_WORD_BYTES, Progress},
+    limit::{Limit, Timer, from_now, within},
     refusal::{self, Answered},
     said::Said,
     sse::MAX_STRAY_BYTES,
@@ -75,17 +69,6 @@ struct Reading {
     first: Option<(Instant, Duration)>,
     /// Until when to wait for more once the model has finished, whatever else comes.
     tail: Option<(Instant, Duration)>,
-}
-
-/// The one timer of an answer. From piece to piece it is only moved on, which costs far less than a new one for each.
-type Timer = Option<Pin<Box<Sleep>>>;
-
-/// Until when to wait, and for what.
-#[derive(Clone, Copy)]
-struct Limit {
-    at: Instant,
-    which: TimeoutKind,
-    limit: Duration,
 }
 
 impl Exchange {
@@ -408,26 +391,4 @@ fn delay(error: &ModelError, retries: u32) -> Duration {
     }
     let longest = Duration::from_millis(500) * 2_u32.saturating_pow(retries.min(4));
     longest.mul_f64(0.5 + fastrand::f64() / 2.0)
-}
-
-fn from_now(limit: Option<Duration>) -> Option<(Instant, Duration)> {
-    let limit = limit?;
-    // A limit too far away for the clock is none.
-    Some((Instant::now().checked_add(limit)?, limit))
-}
-
-async fn within<F: Future>(
-    timer: &mut Timer,
-    limit: Option<Limit>,
-    future: F,
-) -> Result<F::Output, Limit> {
-    let Some(limit) = limit else {
-        return Ok(future.await);
-    };
-    let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(limit.at)));
-    timer.as_mut().reset(limit.at);
-    match select(pin!(future), timer).await {
-        Either::Left((output, _)) => Ok(output),
-        Either::Right(_) => Err(limit),
-    }
 }

@@ -26,7 +26,7 @@
 //! - **M3** An answer is whole only if the server says so; anything else is a [`ModelError`] with the server's own words.
 //! - **M4** A request is sent again only before its first output, and each time is told.
 //! - **M5** Dropping the answer closes the connection. Nothing reads ahead of the reader: what is held at most is one piece
-//!   of the body, one event of up to 8 MiB, and the text of the tool calls being written.
+//!   of the body, one event of up to 8 MiB (or an answer in one piece, up to as much), and the text of the tool calls being written.
 //! - **M6** A [`Secret`] prints as `[secret]`, and is taken out of whatever a server says.
 
 mod answer;
@@ -36,6 +36,7 @@ mod exchange;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod limit;
 mod mend;
 mod model;
 mod plain;

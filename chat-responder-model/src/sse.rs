@@ -8,7 +8,8 @@ use memchr::memchr2;
 /// The most one event may hold, in bytes: far above any real one, far below what could hurt.
 pub(crate) const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
 
-/// The most that is kept of a body that is no event stream, in bytes.
+/// The most that is kept of a body that is no event stream, in bytes; of one that begins as a JSON object, and so may be an answer
+/// in one piece, it is as much as of an event.
 pub(crate) const MAX_STRAY_BYTES: usize = 64 * 1024;
 
 /// One event.
@@ -109,7 +110,7 @@ impl SseReader {
         self.dispatch()
     }
 
-    /// What came that is no part of an event stream, up to [`MAX_STRAY_BYTES`].
+    /// What came that is no part of an event stream, up to [`MAX_STRAY_BYTES`] or the size of an event.
     pub(crate) fn stray(&self) -> &str {
         &self.stray
     }
@@ -164,7 +165,18 @@ impl SseReader {
     }
 
     fn keep_stray(&mut self, line: &str) {
-        let room = MAX_STRAY_BYTES.saturating_sub(self.stray.len() + 1);
+        let begins_with = |text: &str| text.trim_start().starts_with('{');
+        let may_be_answer = begins_with(if self.stray.is_empty() {
+            line
+        } else {
+            &self.stray
+        });
+        let limit = if may_be_answer {
+            self.limit
+        } else {
+            MAX_STRAY_BYTES
+        };
+        let room = limit.saturating_sub(self.stray.len() + 1);
         self.stray.push_str(&line[..line.floor_char_boundary(room)]);
         if room > 0 {
             self.stray.push('\n');

@@ -10,6 +10,14 @@ use crate::wire::ToolCallDelta;
 /// The most the id of a tool call or the name of its tool may hold, in bytes; servers write some dozens, and take 64 for a name.
 const MAX_NAME_BYTES: usize = 256;
 
+/// The most tool calls that one answer may hold: OpenAI's API takes 128 tools, and models call a few at once. Without a bound a
+/// server could have each piece looked for among hundreds of thousands.
+const MAX_CALLS: usize = 1024;
+
+/// An answer with more than [`MAX_CALLS`] tool calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooManyCalls;
+
 /// The tool calls of one answer, in the order they began.
 #[derive(Debug, Default)]
 pub(crate) struct ToolCalls {
@@ -31,7 +39,11 @@ impl ToolCalls {
     }
 
     /// Reads one piece, and tells of it.
-    pub(crate) fn read(&mut self, delta: ToolCallDelta, out: &mut impl Extend<ModelEvent>) {
+    pub(crate) fn read(
+        &mut self,
+        delta: ToolCallDelta,
+        out: &mut impl Extend<ModelEvent>,
+    ) -> Result<(), TooManyCalls> {
         let arguments = match delta.function.arguments {
             Value::Null => String::new(),
             Value::String(text) => text,
@@ -45,11 +57,15 @@ impl ToolCalls {
             .iter()
             .rposition(|call| call.continues(delta.index, &delta.id, &name));
         // A piece with neither number nor id belongs to the call that is being written.
-        let place = found.unwrap_or_else(|| {
-            let place = self.calls.len();
-            self.calls.push(Call::new(place, delta.index, delta.id));
-            place
-        });
+        let place = match found {
+            Some(place) => place,
+            None if self.calls.len() == MAX_CALLS => return Err(TooManyCalls),
+            None => {
+                let place = self.calls.len();
+                self.calls.push(Call::new(place, delta.index, delta.id));
+                place
+            }
+        };
         let index = u32::try_from(place).unwrap_or(u32::MAX);
         let call = &mut self.calls[place];
         let mut name_fragment = None;
@@ -88,6 +104,7 @@ impl ToolCalls {
                 arguments_fragment,
             }]);
         }
+        Ok(())
     }
 
     /// All calls, whole.
@@ -150,7 +167,7 @@ mod tests {
         let mut calls = ToolCalls::default();
         let mut events = Vec::new();
         for delta in serde_json::from_value::<Vec<ToolCallDelta>>(deltas.clone()).unwrap() {
-            calls.read(delta, &mut events);
+            calls.read(delta, &mut events).unwrap();
         }
         let complete: Vec<_> = calls.complete().collect();
         let expected: Vec<_> = (0..)

@@ -340,3 +340,36 @@ proptest! {
         let _ = read_pieces(true, [bytes.as_slice()]);
     }
 }
+
+#[test]
+fn m3_a_whole_answer_may_be_as_long_as_an_event() {
+    let text = "word ".repeat(1_000_000);
+    let json =
+        serde_json::json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]});
+    for body in [
+        json.to_string(),
+        serde_json::to_string_pretty(&json).unwrap(),
+    ] {
+        let (events, end) = read(&body);
+        assert_eq!(end, Ok(()));
+        assert_eq!(text_of(&events), text);
+    }
+}
+
+#[test]
+fn m5_an_answer_has_no_more_tool_calls_than_can_be_told_apart_cheaply() {
+    let call = |index: usize| format!(r#"{{"index":{index},"function":{{"name":"f"}}}}"#);
+    let body = |count: usize| {
+        let calls: Vec<_> = (0..count).map(call).collect();
+        let chunk = format!(
+            r#"{{"choices":[{{"delta":{{"tool_calls":[{}]}},"finish_reason":"tool_calls"}}]}}"#,
+            calls.join(",")
+        );
+        stream_of(&[&chunk])
+    };
+    assert_eq!(read(&body(1024)).1, Ok(()));
+    assert!(matches!(
+        read(&body(1025)).1,
+        Err(Fault::Malformed { what, .. }) if what.contains("1,024 tool calls")
+    ));
+}
