@@ -195,7 +195,9 @@ impl OpenAi {
     /// Whether this is OpenAI, or OpenAI as Azure serves it.
     pub(crate) fn is_openai(&self) -> bool {
         let host = self.host();
-        host == "api.openai.com" || host.ends_with(".openai.azure.com")
+        // The same resource of Azure answers under several hosts, and OpenAI's models under this path.
+        let is_azure = host.ends_with(".azure.com") && self.base.path().starts_with("/openai");
+        host == "api.openai.com" || host.ends_with(".openai.azure.com") || is_azure
     }
 
     /// Whether the server is on this machine, where no proxy can lead.

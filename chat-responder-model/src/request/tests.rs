@@ -53,18 +53,22 @@ fn m1_settings_are_sent_and_options_lie_over_them() {
         sent("http://host/v1", settings.clone(), ModelRequest::default()),
         expected
     );
-    let to_openai = sent(
-        "https://api.openai.com/v1",
-        settings,
-        ModelRequest::default(),
-    );
-    assert_eq!(
+    for (url, is_openai) in [
+        ("https://api.openai.com/v1", true),
+        ("https://n.openai.azure.com/openai/deployments/d", true),
         (
-            &to_openai["max_completion_tokens"],
-            to_openai.get("max_tokens")
+            "https://n.cognitiveservices.azure.com/openai/deployments/d",
+            true,
         ),
-        (&json!(5), None)
-    );
+        ("https://n.services.ai.azure.com/openai/v1", true),
+        ("https://n.services.ai.azure.com/models", false),
+        ("https://azure.com.example/openai", false),
+    ] {
+        let sent = sent(url, settings.clone(), ModelRequest::default());
+        let (new, old) = (sent.get("max_completion_tokens"), sent.get("max_tokens"));
+        let (given, left_out) = if is_openai { (new, old) } else { (old, new) };
+        assert_eq!((given, left_out), (Some(&json!(5)), None), "{url}");
+    }
 }
 
 #[test]
