@@ -6,6 +6,9 @@ use chat_core::ResponderError;
 
 /// Why a model gave no answer.
 ///
+/// None of them says that it was canceled: who cancels drops the answer, and nobody is left to tell. A canceled turn says so itself
+/// (`TurnError::Canceled`).
+///
 /// It reaches a turn's error as the source of its [`ResponderError`]:
 ///
 /// ```
