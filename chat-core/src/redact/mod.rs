@@ -5,6 +5,7 @@
 //! at anything else, such as names of people or addresses.
 
 mod form;
+mod json;
 mod name;
 mod scan;
 #[cfg(test)]
@@ -13,16 +14,13 @@ mod value;
 
 use std::{borrow::Cow, fmt, ops::Range};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// What stands where a credential was.
 const MARK: &str = "[redacted]";
 
 /// The shortest secret that is taken out wherever it stands: a shorter one would take ordinary words with it.
 const MIN_SECRET_BYTES: usize = 6;
-
-/// How deep JSON is looked into; what lies deeper is taken out whole.
-const MAX_DEPTH: usize = 128;
 
 /// Takes credentials out of texts and JSON, and leaves `[redacted]` in their place. Redacting twice gives what redacting once
 /// gave; the time it takes grows with the text, whatever the text is.
@@ -68,68 +66,13 @@ impl Redactor {
         }
     }
 
-    /// The value without credentials: what stands under a credential's name at any depth, and what [`Redactor::text`] finds in
-    /// its strings, JSON inside a string included.
+    /// The length in bytes of the longest text that is looked for because of [`Redactor::with_secret`]: 0 without secrets.
+    ///
+    /// Who shows a part of a text must redact more than that part: a secret that is cut is not known any more. What reaches
+    /// this far in front of a cut can be the beginning of one.
     #[must_use]
-    pub fn json(&self, value: &Value) -> Value {
-        self.value(value, Some(MAX_DEPTH))
-    }
-
-    /// Looks into a value, and as many levels deeper as there are left.
-    fn value(&self, value: &Value, levels: Option<usize>) -> Value {
-        let Some(levels) = levels else {
-            return MARK.into();
-        };
-        let deeper = levels.checked_sub(1);
-        match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-            Value::String(text) => self.string(text, deeper).into(),
-            Value::Array(items) => match items.as_slice() {
-                // A header as many clients list it: `["x-api-key", "..."]`. Not a list of two names.
-                [Value::String(name), Value::String(held)]
-                    if name::names_credential(name) && !value::is_field_name(held) =>
-                {
-                    Value::Array(vec![name.as_str().into(), MARK.into()])
-                }
-                items => items.iter().map(|item| self.value(item, deeper)).collect(),
-            },
-            Value::Object(fields) => Value::Object(self.fields(fields, deeper)),
-        }
-    }
-
-    fn fields(&self, fields: &Map<String, Value>, levels: Option<usize>) -> Map<String, Value> {
-        // A header as others list it: `{"name": "x-api-key", "value": "..."}`.
-        let named = ["name", "key", "header"]
-            .iter()
-            .filter_map(|label| fields.get(*label)?.as_str())
-            .any(name::names_credential);
-        fields
-            .iter()
-            .map(|(key, value)| {
-                let hide = name::names_credential(key) || named && key == "value";
-                let value = if hide {
-                    hidden(value)
-                } else {
-                    self.value(value, levels)
-                };
-                (self.text(key).into_owned(), value)
-            })
-            .collect()
-    }
-
-    fn string(&self, text: &str, levels: Option<usize>) -> String {
-        let json = text.trim_start().starts_with(['{', '[']);
-        let inner = if json {
-            serde_json::from_str::<Value>(text).ok()
-        } else {
-            None
-        };
-        // Written anew only where something was taken out: numbers may lose digits on the way.
-        let clean = inner.and_then(|before| {
-            let after = self.value(&before, levels);
-            (after != before).then(|| after.to_string())
-        });
-        self.text(clean.as_deref().unwrap_or(text)).into_owned()
+    pub fn longest_secret(&self) -> usize {
+        self.secrets.iter().map(String::len).max().unwrap_or(0)
     }
 
     /// Where known secrets stand; those that overlap as one.
@@ -164,15 +107,6 @@ impl fmt::Debug for Redactor {
         f.debug_struct("Redactor")
             .field("secrets", &self.secrets.len())
             .finish()
-    }
-}
-
-/// What is shown of a value under a credential's name. Nothing, a yes or a no and an empty text give nothing away.
-fn hidden(value: &Value) -> Value {
-    match value {
-        Value::Null | Value::Bool(_) => value.clone(),
-        Value::String(text) if text.is_empty() => value.clone(),
-        Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => MARK.into(),
     }
 }
 

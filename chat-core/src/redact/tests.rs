@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::*;
+use super::{json::MAX_DEPTH, *};
 
 mod properties;
 
