@@ -28,7 +28,8 @@ cargo xtask COMMAND
                         responder against the corpus of server behaviors (--json), or (--server) the demo's own server
   torture [ARGS]        the stores under kills, full disks, failed syncs and power loss (--seconds N, --seed N, --store NAME,
                         --only SECTION)
-  fuzz [ARGS]           the model responder's reader against a fuzzer's bytes, with cargo-fuzz on nightly (-max_total_time=300)
+  fuzz [TARGET] [ARGS]  what reads untrusted bytes (reader, trace, redaction) against those of a fuzzer, with cargo-fuzz on
+                        nightly (-max_total_time=300)
   bench [ARGS]          the benchmarks; what follows goes to `cargo bench`
 
 With OPENAI_BASE_URL or OPENAI_API_KEY set, demo uses that server and downloads nothing.";
