@@ -31,6 +31,14 @@ pub struct TraceTree {
 #[serde(transparent)]
 pub struct NodeIndex(u32);
 
+impl NodeIndex {
+    /// How many nodes were added before it: its position in [`TraceTree::iter`].
+    #[must_use]
+    pub fn position(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A change copies the way to its node, each level of it 2 to the power of this wide, and counts references for all that width:
 /// narrower than the vector's own 32, since a trace is changed far more often than it is read by index.
 const BITS: u8 = 4;
@@ -169,7 +177,7 @@ mod tests {
             .zip(before.iter())
             .filter(|((_, one), (_, two))| Arc::ptr_eq(one, two))
             .count();
-        assert_eq!(shared, 99);
+        assert_eq!((shared, index.position()), (99, 50));
     }
 
     #[test]
