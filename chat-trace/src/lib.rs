@@ -3,10 +3,21 @@
 //!
 //! [`TraceTree`]: chat_core::TraceTree
 
+mod approvals;
+mod diff;
+mod ids;
+mod layout;
 mod options;
+mod project;
 mod row;
 mod summary;
+mod title;
+mod view;
+mod write;
 
+pub use diff::{RowChange, diff};
 pub use options::ProjectOptions;
+pub use project::project;
 pub use row::{RowKind, RowStatus, TraceRow};
 pub use summary::summarize;
+pub use view::TraceView;

@@ -1,0 +1,276 @@
+//! Writes one row: all that it says comes from one node or one request, redacted, on one line and bounded (laws P1 and P3).
+
+use std::sync::Arc;
+
+use chat_core::{ApprovalRequest, ModelRef, PartialText, Redactor, TraceNode};
+use serde_json::Value;
+
+use crate::{
+    ProjectOptions, RowKind, RowStatus, TraceRow,
+    ids::of_approval,
+    options::SUMMARY_CHARS,
+    summary::{line, summarize},
+    title,
+};
+
+/// How long the name of a row is at most, in characters.
+const NAME_CHARS: usize = 64;
+/// How long a provider's and a model's name are at most, in characters.
+const MODEL_CHARS: usize = 128;
+/// How many bytes of a text that has ended are looked at.
+const WINDOW: usize = 64 * 1024;
+
+/// Where a row stands.
+pub(crate) struct Site {
+    pub(crate) parent: Option<Arc<str>>,
+    pub(crate) depth: usize,
+}
+
+/// What a node's row is made from.
+pub(crate) struct Source<'a> {
+    pub(crate) node: &'a TraceNode,
+    pub(crate) kind: RowKind,
+    /// How many of its direct children failed.
+    pub(crate) failed: u32,
+}
+
+/// Writes rows.
+pub(crate) struct Writer<'a> {
+    redactor: &'a Redactor,
+    chars: usize,
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(options: &'a ProjectOptions) -> Self {
+        Self {
+            redactor: &options.redactor,
+            chars: options.summary_chars,
+        }
+    }
+
+    /// The row of a node.
+    pub(crate) fn node(&self, source: &Source<'_>, id: Arc<str>, site: Site) -> TraceRow {
+        let node = source.node;
+        let name = self.name(&node.name, source.kind);
+        TraceRow {
+            id,
+            parent: site.parent,
+            depth: site.depth,
+            kind: source.kind,
+            title: title::title(node, source.kind, &name, source.failed).into(),
+            name,
+            status: status(node),
+            started_at: node.started_at,
+            duration_ms: duration_ms(node),
+            model: node.model.as_ref().map(|model| self.model(model)),
+            usage: node.usage,
+            input: node.input.as_deref().and_then(|value| self.summary(value)),
+            output: self.output(node),
+            approval_id: None,
+            error: self.error(node),
+        }
+    }
+
+    /// The row of a node that had another row before: what did not change is not read again.
+    pub(crate) fn again(
+        &self,
+        source: &Source<'_>,
+        before: &TraceNode,
+        row: &TraceRow,
+    ) -> TraceRow {
+        let node = source.node;
+        let name = if same(&before.name, &node.name) {
+            row.name.clone()
+        } else {
+            self.name(&node.name, source.kind)
+        };
+        let title = title::title(node, source.kind, &name, source.failed);
+        let is_same = |one: &Option<Arc<Value>>, two: &Option<Arc<Value>>| match (one, two) {
+            (Some(one), Some(two)) => Arc::ptr_eq(one, two),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        let input = if is_same(&before.input, &node.input) {
+            row.input.clone()
+        } else {
+            node.input.as_deref().and_then(|value| self.summary(value))
+        };
+        let model = if before.model == node.model {
+            row.model.clone()
+        } else {
+            node.model.as_ref().map(|model| self.model(model))
+        };
+        TraceRow {
+            id: row.id.clone(),
+            parent: row.parent.clone(),
+            depth: row.depth,
+            kind: source.kind,
+            title: if *title == *row.title {
+                row.title.clone()
+            } else {
+                title.into()
+            },
+            name,
+            status: status(node),
+            started_at: node.started_at,
+            duration_ms: duration_ms(node),
+            model,
+            usage: node.usage,
+            input,
+            output: self.output(node),
+            approval_id: None,
+            error: self.error(node),
+        }
+    }
+
+    /// The row of a request that waits for an answer.
+    pub(crate) fn approval(&self, request: &ApprovalRequest, site: Site) -> TraceRow {
+        let name = self.line(request.tool_name.as_str(), NAME_CHARS);
+        let name = named(name, RowKind::Tool);
+        TraceRow {
+            id: of_approval(&request.id),
+            parent: site.parent,
+            depth: site.depth,
+            kind: RowKind::Approval,
+            title: title::approval(&name).into(),
+            name: name.into(),
+            status: Some(RowStatus::Pending),
+            started_at: Some(request.requested_at),
+            duration_ms: None,
+            model: None,
+            usage: None,
+            input: self.summary(&request.input),
+            output: None,
+            approval_id: Some(request.id.clone()),
+            error: None,
+        }
+    }
+
+    fn line(&self, text: &str, chars: usize) -> String {
+        line(text, chars, self.redactor)
+    }
+
+    /// A text on one line: the very same where nothing had to be done to it.
+    fn shared(&self, text: &Arc<str>, chars: usize) -> Arc<str> {
+        let line = self.line(text, chars);
+        if line == **text {
+            text.clone()
+        } else {
+            line.into()
+        }
+    }
+
+    fn name(&self, name: &Arc<str>, kind: RowKind) -> Arc<str> {
+        let line = self.shared(name, NAME_CHARS);
+        if line.trim().is_empty() {
+            named(String::new(), kind).into()
+        } else {
+            line
+        }
+    }
+
+    fn model(&self, model: &ModelRef) -> ModelRef {
+        ModelRef {
+            provider: self.shared(&model.provider, MODEL_CHARS),
+            model_id: self.shared(&model.model_id, MODEL_CHARS),
+        }
+    }
+
+    fn summary(&self, value: &Value) -> Option<Arc<str>> {
+        let summary = summarize(value, self.chars, self.redactor);
+        (!summary.is_empty()).then(|| summary.into())
+    }
+
+    fn output(&self, node: &TraceNode) -> Option<Arc<str>> {
+        let text = &node.partial_text;
+        if node.status.is_open() && !text.is_empty() {
+            // Its pieces are never walked while there are more to come (law W8).
+            let so_far = self.line(&format!("{} so far", size(text.len())), self.chars);
+            return (!so_far.is_empty()).then(|| so_far.into());
+        }
+        match &node.output {
+            Some(output) => self.summary(output),
+            None if text.is_empty() => None,
+            None => self.ended(text),
+        }
+    }
+
+    /// A text that has ended.
+    fn ended(&self, text: &PartialText) -> Option<Arc<str>> {
+        if text.len() <= WINDOW {
+            return self.summary(&Value::from(text.to_string()));
+        }
+        let mut head = String::new();
+        for piece in text.pieces() {
+            let room = WINDOW - head.len();
+            if room == 0 {
+                break;
+            }
+            head.push_str(&piece[..piece.floor_char_boundary(room)]);
+        }
+        let size = format!(" ({})", size(text.len()));
+        let summary = self.line(&head, self.chars.saturating_sub(size.len()));
+        let summary = self.line(&format!("{summary}{size}"), self.chars);
+        (!summary.is_empty()).then(|| summary.into())
+    }
+
+    fn error(&self, node: &TraceNode) -> Option<Arc<str>> {
+        let error = node.error.as_ref()?;
+        let line = self.line(&error.message, self.chars.max(SUMMARY_CHARS));
+        (!line.is_empty()).then(|| line.into())
+    }
+}
+
+fn same(one: &Arc<str>, two: &Arc<str>) -> bool {
+    Arc::ptr_eq(one, two) || one == two
+}
+
+/// What is called nothing is called by its kind.
+fn named(name: String, kind: RowKind) -> String {
+    if !name.trim().is_empty() {
+        return name;
+    }
+    let kind = match kind {
+        RowKind::Agent => "agent",
+        RowKind::Step => "step",
+        RowKind::Task => "task",
+        RowKind::Parallel => "parallel",
+        RowKind::Catch => "catch",
+        RowKind::Model => "model",
+        RowKind::Tool => "tool",
+        RowKind::Approval => "approval",
+    };
+    kind.to_owned()
+}
+
+fn status(node: &TraceNode) -> Option<RowStatus> {
+    use chat_core::TraceStatus;
+    match node.status {
+        TraceStatus::Pending | TraceStatus::Waiting => Some(RowStatus::Pending),
+        TraceStatus::Running => Some(RowStatus::Running),
+        TraceStatus::Done => None,
+        TraceStatus::Failed => Some(RowStatus::Error),
+        TraceStatus::Aborted => Some(RowStatus::Stopped),
+    }
+}
+
+/// A clock that was set back in between gives 0.
+fn duration_ms(node: &TraceNode) -> Option<u64> {
+    let millis = node.ended_at?.as_millis() - node.started_at?.as_millis();
+    Some(u64::try_from(millis).unwrap_or(0))
+}
+
+/// A number of bytes as a person reads it.
+fn size(bytes: usize) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if bytes < 1000 {
+        return format!("{bytes} bytes");
+    }
+    let mut tenths = bytes / 100;
+    let mut unit = 0;
+    while tenths >= 10_000 && unit + 1 < UNITS.len() {
+        tenths /= 1000;
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
