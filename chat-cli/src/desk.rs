@@ -2,9 +2,9 @@
 
 use std::io::{Error, IsTerminal as _, Write};
 
-use crate::{
-    again::Again, errors::Problem, exit::Exit, keyboard::Keyboard, render::one_line, screen::Screen,
-};
+use chat_core::one_line;
+
+use crate::{again::Again, errors::Problem, exit::Exit, keyboard::Keyboard, screen::Screen};
 
 /// One person's side of the command.
 pub(crate) struct Desk {

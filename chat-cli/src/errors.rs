@@ -1,12 +1,11 @@
 //! Errors as a person reads them: what happened and where, then what to do. Nothing that others wrote is printed raw.
 
-use chat_core::{NotAccepted, SessionId, StoreError, TurnError, TurnId};
+use chat_core::{NotAccepted, SessionId, StoreError, TurnError, TurnId, one_line};
 use chat_runtime::ChatError;
 
 use crate::{
     again::{Again, Call},
     exit::Exit,
-    render::one_line,
 };
 
 /// What went wrong, what to do about it, and how the command ends.

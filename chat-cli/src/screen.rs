@@ -2,12 +2,10 @@
 
 use std::io::{ErrorKind, IsTerminal as _, Write};
 
+use chat_core::harmless;
 use serde::Serialize;
 
-use crate::{
-    errors::Problem,
-    render::{safe, safe_json},
-};
+use crate::{errors::Problem, render::safe_json};
 
 /// Where replies go.
 pub(crate) struct Screen {
@@ -48,7 +46,7 @@ impl Screen {
     /// Shows a piece of text at once.
     pub(crate) fn text(&mut self, text: &str) {
         let shown = if self.is_terminal {
-            safe(text)
+            harmless(text)
         } else {
             text.into()
         };

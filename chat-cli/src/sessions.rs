@@ -1,6 +1,6 @@
 //! `chat sessions`: which sessions there are. A damaged one is listed with its error, and hides no other.
 
-use chat_core::{SessionSummary, StoreError, Timestamp};
+use chat_core::{SessionSummary, StoreError, Timestamp, one_line};
 use chat_runtime::{Chat, Environment as _, SystemEnvironment};
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::{
     errors::Problem,
     exit::Exit,
     lookup::{self, CUT},
-    render::{ago, one_line},
+    render::ago,
 };
 
 /// The shortest a shown id gets.

@@ -44,6 +44,7 @@ mod entry;
 mod error;
 mod event;
 mod event_log;
+mod harmless;
 pub mod hold;
 mod id;
 mod journal;
@@ -74,6 +75,7 @@ pub use event::{
     ApprovalOutcome, ApprovalRequest, ChatEvent, Reasoning, StepRetry, ToolCallRef, ToolOutcome,
 };
 pub use event_log::{EventLog, UNREAD_CAP};
+pub use harmless::{harmless, is_harmless, one_line};
 pub use id::{
     ApprovalId, CallId, EntryId, IdError, MAX_ID_BYTES, Seq, SessionId, StepId, ToolName, TurnId,
 };
