@@ -59,3 +59,87 @@ impl Ids {
 pub(crate) fn of_approval(id: &ApprovalId) -> Arc<str> {
     format!("{APPROVAL}{id}").into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(ids: &[&str]) -> Vec<String> {
+        let redactor = Redactor::default().with_secret("hunter2!");
+        let mut names = Ids::default();
+        let give = |(index, id): (usize, &&str)| names.give(index, &(*id).into(), &redactor);
+        let ids = ids.iter().enumerate().map(give);
+        ids.map(|id| id.to_string()).collect()
+    }
+
+    #[test]
+    fn p2_a_nodes_id_is_its_rows_wherever_it_can_be() {
+        let ids = [
+            "0/1",
+            "draft",
+            "draft/tool-1",
+            "0/1+",
+            "node",
+            "#1",
+            "ünï",
+            "a…#9",
+        ];
+        assert_eq!(given(&ids), ids);
+    }
+
+    #[test]
+    fn p2_an_id_that_is_taken_or_empty_gets_its_nodes_place() {
+        assert_eq!(
+            given(&["a", "a", "", "a+", "a", ""]),
+            ["a", "node:#1:a", "node:#2:", "a+", "node:#4:a", "node:#5:"]
+        );
+    }
+
+    #[test]
+    fn p2_no_node_can_take_the_id_of_another_rule() {
+        let ids = [
+            "node:#1:a",
+            "a",
+            "a",
+            "approval:draft/1",
+            "node:approval:x",
+            "approval:x",
+        ];
+        assert_eq!(
+            given(&ids),
+            [
+                "node:node:#1:a",
+                "a",
+                "node:#2:a",
+                "node:approval:draft/1",
+                "node:node:approval:x",
+                "node:approval:x"
+            ]
+        );
+    }
+
+    #[test]
+    fn p1_ids_show_no_secret_and_stay_apart() {
+        assert_eq!(
+            given(&["draft hunter2!", "draft hunter2!", "draft [redacted]"]),
+            [
+                "draft [redacted]",
+                "node:#1:draft [redacted]",
+                "node:#2:draft [redacted]"
+            ]
+        );
+    }
+
+    #[test]
+    fn p3_long_ids_are_cut_and_stay_apart() {
+        let long = "a".repeat(10_000);
+        let given = given(&[&long, "b", &long]);
+        assert_eq!(given[0], format!("{}…#0", "a".repeat(HEAD - 1)));
+        assert!(given[2].ends_with("a…#2"));
+    }
+
+    #[test]
+    fn p2_a_requests_own_id_is_in_its_rows_as_it_is() {
+        assert_eq!(&*of_approval(&"draft/1".into()), "approval:draft/1");
+    }
+}

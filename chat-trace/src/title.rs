@@ -68,3 +68,106 @@ fn catch(status: TraceStatus, failed: u32) -> &'static str {
 fn error_kind(node: &TraceNode) -> &str {
     node.error.as_ref().map_or("", |error| &error.kind)
 }
+
+#[cfg(test)]
+mod tests {
+    use chat_core::{RecordedError, TraceKind};
+
+    use super::*;
+
+    const STATUSES: [TraceStatus; 6] = [
+        TraceStatus::Pending,
+        TraceStatus::Running,
+        TraceStatus::Waiting,
+        TraceStatus::Done,
+        TraceStatus::Failed,
+        TraceStatus::Aborted,
+    ];
+
+    fn titled(kind: RowKind, name: &str, status: TraceStatus, error: &str, failed: u32) -> String {
+        let mut node = TraceNode::new("id", TraceKind::Task, name);
+        node.status = status;
+        node.error = Some(RecordedError::of("why", error, None));
+        title(&node, kind, name, failed)
+    }
+
+    fn check(kind: RowKind, name: &str, failed: u32, expected: [&str; 6]) {
+        let titles = STATUSES.map(|status| titled(kind, name, status, "error", failed));
+        assert_eq!(titles.each_ref().map(String::as_str), expected, "{kind:?}");
+    }
+
+    #[test]
+    fn p2_titles_say_the_state_in_words() {
+        for kind in [RowKind::Agent, RowKind::Step, RowKind::Task, RowKind::Tool] {
+            let expected = [
+                "draft not started",
+                "Running draft",
+                "draft waits for approval",
+                "draft done",
+                "draft failed",
+                "draft stopped",
+            ];
+            check(kind, "draft", 1, expected);
+        }
+        let expected = [
+            "gpt-5-mini not asked yet",
+            "Asking gpt-5-mini",
+            "gpt-5-mini waits for approval",
+            "gpt-5-mini answered",
+            "gpt-5-mini failed",
+            "gpt-5-mini stopped",
+        ];
+        check(RowKind::Model, "gpt-5-mini", 0, expected);
+        let expected = [
+            "Parallel not started",
+            "Running in parallel",
+            "Parallel waits for approval",
+            "Parallel done",
+            "Parallel failed",
+            "Parallel stopped",
+        ];
+        check(RowKind::Parallel, "parallel", 0, expected);
+    }
+
+    #[test]
+    fn p2_a_catch_says_whether_its_fallback_was_needed() {
+        let expected = [
+            "Not started, with a fallback",
+            "Running with a fallback",
+            "Waits for approval, with a fallback",
+            "Done without the fallback",
+            "Failed without a fallback",
+            "Stopped before the fallback",
+        ];
+        check(RowKind::Catch, "catch", 0, expected);
+        let expected = [
+            "Not started, with a fallback",
+            "Running the fallback",
+            "Waits for approval, with a fallback",
+            "Recovered from a failure",
+            "Failed without a fallback",
+            "Stopped in the fallback",
+        ];
+        check(RowKind::Catch, "catch", 1, expected);
+        let failed = titled(RowKind::Catch, "catch", TraceStatus::Failed, "", 2);
+        assert_eq!(failed, "Fallback failed too");
+    }
+
+    #[test]
+    fn p2_a_title_says_why_where_the_kind_of_the_error_does() {
+        for (kind, error, expected) in [
+            (RowKind::Step, "timeout", "x timed out"),
+            (RowKind::Tool, "timeout", "x timed out"),
+            (RowKind::Model, "timeout", "x timed out"),
+            (RowKind::Parallel, "timeout", "Parallel timed out"),
+            (RowKind::Tool, "denied", "x denied"),
+            (RowKind::Step, "denied", "x failed"),
+            (RowKind::Tool, "error", "x failed"),
+        ] {
+            let title = titled(kind, "x", TraceStatus::Failed, error, 0);
+            assert_eq!(title, expected);
+        }
+        let denied_yet_done = titled(RowKind::Tool, "x", TraceStatus::Done, "denied", 0);
+        assert_eq!(denied_yet_done, "x done");
+    }
+}

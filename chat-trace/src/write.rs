@@ -263,6 +263,9 @@ fn duration_ms(node: &TraceNode) -> Option<u64> {
 /// A number of bytes as a person reads it.
 fn size(bytes: usize) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if bytes == 1 {
+        return "1 byte".to_owned();
+    }
     if bytes < 1000 {
         return format!("{bytes} bytes");
     }
@@ -273,4 +276,128 @@ fn size(bytes: usize) -> String {
         unit += 1;
     }
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::{Timestamp, TraceKind, TraceStatus};
+
+    use super::*;
+
+    #[test]
+    fn sizes_read_as_a_person_says_them() {
+        for (bytes, expected) in [
+            (1, "1 byte"),
+            (999, "999 bytes"),
+            (1_000, "1.0 kB"),
+            (1_249, "1.2 kB"),
+            (999_999, "999.9 kB"),
+            (1_000_000, "1.0 MB"),
+            (10_345_678, "10.3 MB"),
+            (2_500_000_000, "2.5 GB"),
+            (usize::MAX, "18446744.0 TB"),
+        ] {
+            assert_eq!(size(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn p3_a_clock_that_was_set_back_gives_no_negative_duration() {
+        let at = |millis| Timestamp::from_millis(millis).ok();
+        let mut node = TraceNode::new("a", TraceKind::Task, "a");
+        for (started, ended, expected) in [
+            (at(5), at(12), Some(7)),
+            (at(12), at(5), Some(0)),
+            (None, at(5), None),
+            (at(5), None, None),
+        ] {
+            (node.started_at, node.ended_at) = (started, ended);
+            assert_eq!(duration_ms(&node), expected);
+        }
+    }
+
+    fn row(change: impl FnOnce(&mut TraceNode)) -> TraceRow {
+        let mut node = TraceNode::new("a", TraceKind::Step, "a");
+        change(&mut node);
+        let options = ProjectOptions::default().secret("hunter2!");
+        let kind = RowKind::Step;
+        let source = Source {
+            node: &node,
+            kind,
+            failed: 0,
+        };
+        let site = Site {
+            parent: None,
+            depth: 0,
+        };
+        Writer::new(&options).node(&source, "a".into(), site)
+    }
+
+    #[test]
+    fn p1_an_output_is_what_is_there() {
+        let output = |status, text: &str, output: Option<&str>| {
+            let row = row(|node| {
+                node.status = status;
+                node.partial_text = text.into();
+                node.output = output.map(|output| Arc::new(output.into()));
+            });
+            row.output.map(|output| output.to_string())
+        };
+        for (status, text, value, expected) in [
+            (TraceStatus::Running, "", None, None),
+            (
+                TraceStatus::Running,
+                "Once hunter2!",
+                None,
+                Some("13 bytes so far"),
+            ),
+            (
+                TraceStatus::Running,
+                "",
+                Some("done hunter2!"),
+                Some("done [redacted]"),
+            ),
+            (
+                TraceStatus::Done,
+                "Once",
+                Some("Once upon"),
+                Some("Once upon"),
+            ),
+            (
+                TraceStatus::Failed,
+                "Once hunter2!",
+                None,
+                Some("Once [redacted]"),
+            ),
+        ] {
+            assert_eq!(output(status, text, value).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn p1_every_text_of_a_row_is_redacted() {
+        let secret = "say hunter2! now";
+        let row = row(|node| {
+            node.id = secret.into();
+            node.name = secret.into();
+            node.status = TraceStatus::Failed;
+            node.model = Some(ModelRef::new(secret, secret));
+            node.input = Some(Arc::new(secret.into()));
+            node.output = Some(Arc::new(secret.into()));
+            node.error = Some(chat_core::RecordedError {
+                message: secret.into(),
+                kind: secret.into(),
+                retryable: None,
+            });
+        });
+        let json = serde_json::to_string(&row).unwrap();
+        assert!(!json.contains("hunter2"), "{json}");
+        assert_eq!(json.matches("[redacted]").count(), 7, "{json}");
+    }
+
+    #[test]
+    fn what_is_called_nothing_is_called_by_its_kind() {
+        let row = row(|node| node.name = " ".into());
+        assert_eq!((&*row.name, &*row.title), ("step", "step not started"));
+    }
 }
