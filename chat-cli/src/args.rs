@@ -78,7 +78,7 @@ pub(crate) struct Options {
     pub(crate) store: Option<StoreAt>,
 
     /// Print JSON for programs, one object a line: of a turn its events. A workflow's `run-update` is printed where a node has
-    /// begun, ended or come, not for each piece of text.
+    /// begun, ended or come, not for each piece of text. Standard error then tells nothing of how a workflow goes on.
     #[arg(long, global = true)]
     pub(crate) json: bool,
 }

@@ -1,10 +1,13 @@
 //! Where a person sits: what replies are shown on, whether anyone can be asked, and how the command goes on after this call.
 
-use std::io::{Error, IsTerminal as _, Write};
+use std::io::{Error, IsTerminal as _};
 
 use chat_core::one_line;
+use chat_trace::ProjectOptions;
 
-use crate::{again::Again, errors::Problem, exit::Exit, keyboard::Keyboard, screen::Screen};
+use crate::{
+    again::Again, errors::Problem, exit::Exit, keyboard::Keyboard, notes::Notes, screen::Screen,
+};
 
 /// One person's side of the command.
 pub(crate) struct Desk {
@@ -18,14 +21,41 @@ pub(crate) struct Desk {
     /// Whether the cursor stands behind a question, whose answer is typed there.
     is_asking: bool,
     /// Standard error.
-    notes: Box<dyn Write>,
-    notes_are_read: bool,
+    pub(crate) notes: Notes,
+    /// How a run's rows are shown there.
+    pub(crate) rows: Rows,
+    /// How they are made.
+    pub(crate) trace: ProjectOptions,
+}
+
+/// How a run's rows are shown on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// Not at all: standard output tells a program all of it.
+    None,
+    /// In lines that stay, as things begin and end.
+    Said,
+    /// In place.
+    Drawn,
+}
+
+impl Rows {
+    /// How this process shows them there.
+    fn on(notes: &Notes, json: bool) -> Self {
+        let term = std::env::var("TERM").unwrap_or_default();
+        // A console of Windows obeys escapes only in a mode that someone switched to, and we switch none.
+        let can_draw = cfg!(not(windows)) && !matches!(&*term, "" | "dumb");
+        match (json, notes.is_terminal() && can_draw) {
+            (true, _) => Self::None,
+            (false, false) => Self::Said,
+            (false, true) => Self::Drawn,
+        }
+    }
 }
 
 impl Desk {
     /// The desk of this process.
-    pub(crate) fn of_this_process(again: Again, json: bool) -> Self {
-        let notes = std::io::stderr();
+    pub(crate) fn of_this_process(again: Again, notes: Notes, json: bool) -> Self {
         Self {
             screen: Screen::stdout(),
             json,
@@ -33,14 +63,18 @@ impl Desk {
             someone_is_here: std::io::stdin().is_terminal() && notes.is_terminal(),
             keyboard: None,
             is_asking: false,
-            notes_are_read: notes.is_terminal(),
-            notes: Box::new(notes),
+            rows: Rows::on(&notes, json),
+            notes,
+            trace: ProjectOptions::default(),
         }
     }
 
     /// A desk in a test, where someone types these lines or nobody is.
     #[cfg(test)]
-    pub(crate) fn of(keyboard: Option<Keyboard>, notes: impl Write + 'static) -> Self {
+    pub(crate) fn of(
+        keyboard: Option<Keyboard>,
+        notes: impl std::io::Write + Send + 'static,
+    ) -> Self {
         Self {
             screen: Screen::of(false, Box::new(std::io::sink())),
             json: false,
@@ -48,8 +82,9 @@ impl Desk {
             someone_is_here: keyboard.is_some(),
             keyboard,
             is_asking: false,
-            notes: Box::new(notes),
-            notes_are_read: false,
+            notes: Notes::of(notes),
+            rows: Rows::Said,
+            trace: ProjectOptions::default(),
         }
     }
 
@@ -73,8 +108,7 @@ impl Desk {
     /// Says something on standard error, on a line of its own.
     pub(crate) fn note(&mut self, text: &str) {
         self.leave_line();
-        // Where standard error is gone there is nobody to tell.
-        let _ = writeln!(self.notes, "{}", one_line(text));
+        self.notes.say(&format!("{}\n", one_line(text)));
     }
 
     /// Says something of the command's own, behind its name.
@@ -85,30 +119,46 @@ impl Desk {
     /// Asks on standard error; the answer is typed on the same line.
     pub(crate) fn ask(&mut self, question: &str) {
         self.leave_line();
-        let _ = write!(self.notes, "{} ", one_line(question)).and_then(|()| self.notes.flush());
+        self.notes.say(&format!("{} ", one_line(question)));
         self.is_asking = true;
     }
 
     /// Tells what went wrong, and says how the command ends.
     pub(crate) fn tell(&mut self, problem: &Problem) -> Exit {
         self.leave_line();
-        let _ = self.notes.write_all(problem.text(&self.again).as_bytes());
+        self.notes.say(&problem.text(&self.again));
         problem.exit()
     }
 
     /// Says something that only someone in front of a terminal has use for.
     pub(crate) fn hint(&mut self, text: &str) {
-        if self.notes_are_read {
+        if self.notes.is_terminal() {
             self.note(text);
         }
+    }
+
+    /// Shows a piece of the reply.
+    pub(crate) fn reply(&mut self, text: &str) {
+        if self.screen.is_terminal() {
+            // Rows are below what was said last.
+            self.notes.erase();
+        }
+        self.screen.text(text);
+    }
+
+    /// Whether lines on standard error break none that a reply or a question has begun on the same terminal.
+    pub(crate) fn is_free(&self) -> bool {
+        let in_reply = self.screen.is_terminal() && self.screen.is_in_line();
+        !self.notes.is_terminal() || !self.is_asking && !in_reply
     }
 
     /// A question's line is ended, and one that a reply has begun where both go to the same terminal.
     fn leave_line(&mut self) {
         if std::mem::take(&mut self.is_asking) {
-            let _ = writeln!(self.notes);
+            self.notes.say("\n");
         }
         if self.screen.is_terminal() {
+            self.notes.erase();
             self.screen.end_line();
         }
     }

@@ -35,7 +35,7 @@ async fn run(
     session: Option<SessionId>,
     desk: &mut Desk,
 ) -> Result<Exit, Problem> {
-    let interrupts = Interrupts::listen()
+    let interrupts = Interrupts::listen(desk.notes.clone())
         .map_err(|error| Problem::failed(format!("can't listen for Ctrl-C: {error}")))?;
     match command {
         Some(Command::Ask {

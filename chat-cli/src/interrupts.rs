@@ -1,22 +1,19 @@
 //! Ctrl-C: the first one cancels the turn that runs, one more quits at once. Its own task, so that a reader who takes no more
 //! of standard output holds nothing up.
 
-use std::{
-    io::{IsTerminal as _, Write as _},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_runtime::Turn;
 
-use crate::exit::Exit;
+use crate::{exit::Exit, notes::Notes};
 
 /// Where Ctrl-C is aimed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupts(Arc<Mutex<Option<Turn>>>);
 
 impl Interrupts {
-    /// Takes Ctrl-C over from the system, from now on.
-    pub(crate) fn listen() -> std::io::Result<Self> {
+    /// Takes Ctrl-C over from the system, from now on. Who quits leaves these notes.
+    pub(crate) fn listen(notes: Notes) -> std::io::Result<Self> {
         #[cfg(unix)]
         let mut signals = {
             use tokio::signal::unix::{SignalKind, signal};
@@ -31,7 +28,7 @@ impl Interrupts {
                 let turn = aimed.lock().take();
                 match turn {
                     Some(turn) => turn.cancel("canceled with Ctrl-C"),
-                    None => quit(),
+                    None => quit(&notes),
                 }
             }
         });
@@ -51,12 +48,9 @@ impl Interrupts {
 }
 
 /// A turn whose end is not written yet stands in the journal as interrupted, and can be retried.
-fn quit() -> ! {
-    let mut notes = std::io::stderr();
-    if notes.is_terminal() {
-        // The shell's prompt does not belong behind ours.
-        let _ = writeln!(notes);
-    }
+fn quit(notes: &Notes) -> ! {
+    // The shell's prompt does not belong behind ours.
+    notes.leave();
     std::process::exit(Exit::Canceled.code().into())
 }
 

@@ -26,8 +26,10 @@ mod import;
 mod interrupts;
 mod keyboard;
 mod lookup;
+mod notes;
 mod notices;
 mod program;
+mod progress;
 mod render;
 mod retry;
 mod screen;
@@ -51,7 +53,7 @@ pub use program::Program;
 #[must_use]
 pub fn run() -> ExitCode {
     let args = args::ChatArgs::of_this_process();
-    program::enter("chat", args.args, || {
+    program::enter("chat", &[], args.args, || {
         answering::responder(&args.model, &setup::var)
     })
 }

@@ -11,8 +11,10 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// Shows from now on what this project's own crates warn of, as notices of this program.
-pub(crate) fn to_stderr(program: &'static str) {
+use crate::notes::Notes;
+
+/// Notes from now on what this project's own crates warn of, as notices of this program.
+pub(crate) fn to(notes: Notes, program: &'static str) {
     let ours = [
         "chat_core",
         "chat_runtime",
@@ -25,7 +27,7 @@ pub(crate) fn to_stderr(program: &'static str) {
     let lines = tracing_subscriber::fmt::layer()
         .event_format(Plain { program })
         .with_ansi(false)
-        .with_writer(std::io::stderr);
+        .with_writer(move || notes.clone());
     let subscriber = tracing_subscriber::registry().with(lines).with(ours);
     // One that is set already is a host's own choice.
     let _ = tracing::subscriber::set_global_default(subscriber);

@@ -6,12 +6,27 @@ use chat_core::Responder;
 
 use crate::{
     again::Again, answering::SetupError, args::Args, desk::Desk, errors::Problem, front_door,
-    notices, setup,
+    notes::Notes, notices, setup,
 };
 
 /// A program whose turns a responder of its own answers, at the terminal: `ask`, a conversation, `sessions`, `show`, `retry`,
 /// `export`, `import`, `copy` and `delete`, with `--session`, `--store` and `--json`, as `chat` has them (law group C). Approvals
 /// are asked on the terminal. `--version` tells the program's.
+///
+/// While a turn's workflow runs, its steps, model calls and tool calls stand on standard error, and are drawn in place where that is
+/// a terminal; once it has ended, one line of them is left:
+///
+/// ```text
+/// ⠹ Running reply  4 s
+///   ✓ gpt-5-mini answered  1.3 s
+///   ✓ read_file done  12 ms  {path: "src/lib.rs"}
+///   ⠹ Running deploy  2 s  {environment: "staging"}
+///
+/// ✓ 1 step, 2 model calls, 2 tool calls · 1,431 tokens · 5.2 s
+/// ```
+/// A reply, a question or a note on the same terminal takes their place meanwhile. Where standard error is no terminal, or `TERM` is
+/// `dumb`, each is a plain line as it begins and as it ends; with `--json` there are none. A turn without a workflow has no rows,
+/// and no row shows the key in `OPENAI_API_KEY`, or in one of [`variables`](Self::variables) whose name says so, such as `ACME_TOKEN`.
 ///
 /// Its journals are in a folder of its name in the person's data folder, unless `--store` or `CHAT_STORE` names another place.
 /// Who answers is the program's own affair: `--model`, `--base-url`, `--instructions` and `--responder` are `chat`'s alone, and
@@ -84,7 +99,7 @@ impl Program {
         responder: impl FnOnce() -> Result<R, Box<dyn Error + Send + Sync>>,
     ) -> ExitCode {
         let args = Args::of_this_process(&self);
-        enter(self.name, args, || match responder() {
+        enter(self.name, self.variables, args, || match responder() {
             Ok(responder) => Ok(Arc::new(responder)),
             Err(error) => Err(match error.downcast::<SetupError>() {
                 Ok(setup) => setup.0,
@@ -98,17 +113,20 @@ impl Program {
 #[tokio::main]
 pub(crate) async fn enter(
     program: &'static str,
+    variables: &[(&str, &str)],
     args: Args,
     responder: impl FnOnce() -> Result<Arc<dyn Responder>, Problem>,
 ) -> ExitCode {
-    notices::to_stderr(program);
+    let notes = Notes::stderr();
+    notices::to(notes.clone(), program);
     let json = args.options.json;
     let exit = match setup::chat(program, &args, responder) {
         Ok((chat, again)) => {
-            let desk = Desk::of_this_process(again, json);
+            let mut desk = Desk::of_this_process(again, notes, json);
+            desk.trace = setup::without_keys(variables, &setup::var);
             front_door::enter(chat, args.command, args.session, desk).await
         }
-        Err(problem) => Desk::of_this_process(Again::plain(program), json).tell(&problem),
+        Err(problem) => Desk::of_this_process(Again::plain(program), notes, json).tell(&problem),
     };
     exit.into()
 }

@@ -43,6 +43,11 @@ impl Screen {
         self.is_terminal
     }
 
+    /// Whether a line is begun, behind which the cursor stands.
+    pub(crate) fn is_in_line(&self) -> bool {
+        !self.at_line_start
+    }
+
     /// Shows a piece of text at once.
     pub(crate) fn text(&mut self, text: &str) {
         let shown = if self.is_terminal {

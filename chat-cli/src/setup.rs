@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use chat_core::Responder;
+use chat_core::{Redactor, Responder};
 use chat_runtime::Chat;
+use chat_trace::ProjectOptions;
 use etcetera::BaseStrategy as _;
+use serde_json::{Map, Value};
 
 use crate::{
     again::Again,
@@ -39,6 +41,21 @@ pub(crate) fn chat(
     refuse_itself(&at, args.command.as_ref())?;
     let again = Again::on(program, &at, args.options.store.is_some());
     Ok((Chat::new(responder, at.open()?), again))
+}
+
+/// How rows are made in a program that reads these variables: none shows a key that one of them holds, or one of `chat`'s own.
+pub(crate) fn without_keys(variables: &[(&str, &str)], vars: Vars<'_>) -> ProjectOptions {
+    let redactor = Redactor::default();
+    let mut options = ProjectOptions::default();
+    for (name, _) in answering::MODEL_VARIABLES.iter().chain(variables) {
+        if let Some(value) = vars(name) {
+            let fields = Map::from_iter([((*name).to_owned(), Value::from(&*value))]);
+            if redactor.hides_field(&fields, name) {
+                options = options.secret(value);
+            }
+        }
+    }
+    options
 }
 
 /// Refuses what would open the store's own file once more beside the store: SQLite's locks on it would go with that.
@@ -90,7 +107,9 @@ fn data_folder(program: &str) -> Result<StoreAt, Problem> {
 
 #[cfg(test)]
 mod tests {
+    use chat_core::{TraceKind, TraceNode, TraceTree};
     use clap::Parser as _;
+    use serde_json::json;
 
     use super::*;
     use crate::args::ChatArgs;
@@ -107,6 +126,28 @@ mod tests {
             let refused = || Err(Problem::usage("nobody"));
             assert_eq!(chat("chat", &args, refused).is_err(), made, "{line}");
         }
+    }
+
+    #[test]
+    fn c66_keys_of_the_environment_are_shown_in_no_row() {
+        let variables = [("ACME_API_KEY", ""), ("ACME_TOKEN", ""), ("ACME_URL", "")];
+        let vars = |name: &str| Some(format!("value of {name}"));
+        let options = without_keys(&variables, &vars);
+        // That of the model is known, whatever a program says it reads.
+        let unnamed = without_keys(&[], &vars);
+        let mut tree = TraceTree::default();
+        let mut node = TraceNode::new("fetch", TraceKind::Tool, "fetch");
+        let names = ["OPENAI_API_KEY", "ACME_API_KEY", "ACME_TOKEN", "ACME_URL"];
+        let values = names.map(|name| format!("value of {name}"));
+        node.input = Some(Arc::new(json!(values.join(", "))));
+        tree.push(None, node);
+        let shown = |options: &ProjectOptions| {
+            let rows = chat_trace::project(&tree, &options.clone().summary_chars(1_000));
+            let input = rows[0].input.clone().unwrap();
+            names.map(|name| input.contains(name))
+        };
+        assert_eq!(shown(&options), [false, false, false, true]);
+        assert_eq!(shown(&unnamed), [false, true, true, true]);
     }
 
     #[test]

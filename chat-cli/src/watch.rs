@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use chat_core::{ChatEvent, FinishReason, StepRetry, TraceTree, TurnReply, TurnStatus};
 use chat_runtime::{Session, Turn};
+use tokio::time::{Instant, sleep_until};
 
 use crate::{
     approvals::Approvals, desk::Desk, errors::Problem, exit::Exit, interrupts::Interrupts,
+    progress::Progress,
 };
 
 /// Shows a turn until it has ended, and says how the command ends by it. Nobody else may read its events.
@@ -20,16 +22,21 @@ pub(crate) async fn watch(
     if let Ok(mut events) = turn.events() {
         let mut shown = Shown::default();
         let mut approvals = Approvals::default();
+        let mut progress = Progress::new(desk);
+        let pending = || turn.requests();
         loop {
+            let due = progress.due(desk);
             tokio::select! {
                 event = events.next() => match event {
                     Some(event) => {
                         shown.show(&event, desk);
                         approvals.see(&event, turn, desk);
+                        progress.see(&event, &pending, desk);
                     }
                     None => break,
                 },
                 () = approvals.attend(turn, desk) => {}
+                () = until(due) => progress.draw(&pending, desk),
             }
         }
     }
@@ -44,6 +51,13 @@ pub(crate) async fn watch(
             let recorded = session.find(turn.id()).map(|turn| turn.id);
             desk.tell(&Problem::turn(&error, session.id(), recorded.as_ref()))
         }
+    }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -69,7 +83,7 @@ impl Shown {
         match event {
             ChatEvent::TextDelta { text, .. } => {
                 self.text.push_str(text);
-                desk.screen.text(text);
+                desk.reply(text);
             }
             ChatEvent::TurnEnd { turn, .. } => {
                 if turn.status == TurnStatus::Completed {
@@ -104,10 +118,10 @@ impl Shown {
     /// Shows what of the reply was not streamed: a responder may stream nothing, or not all.
     fn complete(&mut self, reply: &str, desk: &mut Desk) {
         match reply.strip_prefix(&*self.text) {
-            Some(rest) => desk.screen.text(rest),
+            Some(rest) => desk.reply(rest),
             None => {
                 desk.screen.end_line();
-                desk.screen.text(reply);
+                desk.reply(reply);
             }
         }
     }

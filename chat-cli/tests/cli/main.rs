@@ -11,6 +11,8 @@ mod errors;
 mod kit;
 mod moving;
 mod programs;
+mod rows;
+mod seat;
 mod showing;
 mod stopping;
 mod terminal;

@@ -84,7 +84,7 @@ async fn c_a_program_denies_what_nobody_can_be_asked_and_keeps_its_own_journals(
     assert!(
         ended
             .err
-            .starts_with("engineer: deploy wants to run, and is denied: "),
+            .contains("\nengineer: deploy wants to run, and is denied: "),
         "{}",
         ended.err
     );
@@ -108,7 +108,7 @@ async fn t9_a_program_proposes_itself_to_answer_a_turn_again() {
     let failed = end(child).await;
     assert_eq!(failed.code, 1);
     assert!(
-        failed.err.starts_with("engineer: the turn failed: "),
+        failed.err.contains("\nengineer: the turn failed: "),
         "{}",
         failed.err
     );
