@@ -14,51 +14,92 @@ const LOOK_AHEAD: usize = 256;
 const URL_LOOK_AHEAD: usize = 512;
 
 /// What keys of well-known services begin with, and nothing else does.
-const PREFIXES: [&[u8]; 32] = [
-    b"ghp_",
-    b"gho_",
-    b"ghu_",
-    b"ghs_",
-    b"ghr_",
-    b"github_pat_",
-    b"glpat-",
-    b"gldt-",
-    b"glrt-", // GitHub, GitLab
-    b"xoxb-",
-    b"xoxp-",
-    b"xoxa-",
-    b"xoxr-",
-    b"xoxs-",
-    b"xoxo-",
-    b"xoxe-",
-    b"xoxe.",
-    b"xoxc-",
-    b"xoxd-",
-    b"xapp-", // Slack
-    b"sk_live_",
-    b"sk_test_",
-    b"rk_live_",
-    b"rk_test_",
-    b"whsec_", // Stripe
-    b"AIza",
-    b"ya29.",
-    b"GOCSPX-", // Google
-    b"shpat_",
-    b"dop_v1_",
-    b"nvapi-",
-    b"tskey-",
+const PREFIXES: [&str; 65] = [
+    // GitHub, GitLab, Bitbucket and Atlassian.
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "gldt-",
+    "glrt-",
+    "glcbt-",
+    "glptt-",
+    "glagent-",
+    "ATATT3",
+    // Slack.
+    "xoxb-",
+    "xoxp-",
+    "xoxa-",
+    "xoxr-",
+    "xoxs-",
+    "xoxo-",
+    "xoxe-",
+    "xoxe.",
+    "xoxc-",
+    "xoxd-",
+    "xapp-",
+    // Stripe, Square and Shopify.
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "rk_test_",
+    "whsec_",
+    "sq0atp-",
+    "sq0csp-",
+    "shpat_",
+    "shpss_",
+    "shpca_",
+    "shppa_",
+    // Google.
+    "AIza",
+    "ya29.",
+    "GOCSPX-",
+    // Packages and images.
+    "dckr_pat_",
+    "rubygems_",
+    // Hosts and databases.
+    "dop_v1_",
+    "doo_v1_",
+    "hvs.",
+    "hvb.",
+    "sbp_",
+    "sb_secret_",
+    "pscale_tkn_",
+    "pscale_pw_",
+    "CFPAT-",
+    "HRKU-",
+    "tskey-",
+    // Services of developers.
+    "nvapi-",
+    "tvly-",
+    "ntn_",
+    "figd_",
+    "lin_api_",
+    "glsa_",
+    "sntrys_",
+    "sntryu_",
+    "PMAK-",
+    "dp.pt.",
+    "xkeysib-",
+    "pat-na1-",
+    "phx_",
+    // The file encryption tool age.
+    "AGE-SECRET-KEY-1",
 ];
 
 /// What keys begin with, and words and names of programs as well.
-const SHORT_PREFIXES: [&[u8]; 9] = [
-    b"sk-", b"gsk_", b"xai-", b"hf_", b"r8_", b"pplx-", b"npm_", b"pypi-", b"SG.",
+const SHORT_PREFIXES: [&str; 9] = [
+    "sk-", "gsk_", "xai-", "hf_", "r8_", "pplx-", "npm_", "pypi-", "SG.",
 ];
 
 /// The shortest key behind one of the [`PREFIXES`].
 const MIN_KEY: usize = 10;
 
 /// What key ids of AWS begin with; they are made of capitals and digits.
-const AWS_PREFIXES: [&[u8]; 2] = [b"AKIA", b"ASIA"];
+const AWS_PREFIXES: [&[u8]; 4] = [b"AKIA", b"ASIA", b"ABIA", b"ACCA"];
 
 /// What a PEM block begins with.
 const PEM_BEGIN: &str = "-----BEGIN ";
@@ -78,7 +119,7 @@ pub(super) fn credential(before: Option<u8>, rest: &[u8]) -> Option<usize> {
 }
 
 fn prefixed(rest: &[u8]) -> Option<usize> {
-    let begins = |prefix: &&&[u8]| rest.starts_with(prefix);
+    let begins = |prefix: &&&str| rest.starts_with(prefix.as_bytes());
     let (prefix, certain) = match PREFIXES.iter().find(begins) {
         Some(prefix) => (prefix, true),
         None => (SHORT_PREFIXES.iter().find(begins)?, false),
@@ -178,6 +219,50 @@ fn looks_random(word: &[u8]) -> bool {
 /// Whether a word is too odd for prose, so that behind a name which prose uses as well it is a credential.
 pub(super) fn looks_opaque(word: &[u8], shortest: usize) -> bool {
     word.len() >= 24 || word.len() >= shortest && word.iter().any(u8::is_ascii_digit)
+}
+
+/// Whether a word is what a person would hardly say, though it follows a name without a sign: "password hunter2".
+pub(super) fn is_odd(word: &str) -> bool {
+    let word = word
+        .trim_end_matches(['.', ',', ';', ':', '!', '?', ')'])
+        .as_bytes();
+    let letter = word.iter().any(u8::is_ascii_alphabetic);
+    let digit = word.iter().any(u8::is_ascii_digit);
+    let sign = word.iter().any(|b| {
+        matches!(
+            b,
+            b'!' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'+' | b'=' | b'~' | b'@'
+        )
+    });
+    word.len() >= 6 && letter && (digit || sign || has_inner_capital(word)) && !is_algorithm(word)
+}
+
+/// Passwords are said to be hashed by these more often than they are like these.
+fn is_algorithm(word: &[u8]) -> bool {
+    [
+        "sha", "base64", "pbkdf2", "argon2", "bcrypt", "aes", "hmac", "oauth", "utf",
+    ]
+    .iter()
+    .any(|name| {
+        word.get(..name.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+    })
+}
+
+/// Whether a session is told by what a cookie holds, not by a name or a title: letters and digits in no order.
+pub(super) fn is_session(value: &str) -> bool {
+    let word = value.as_bytes();
+    let mut parts = word.split(|b| !b.is_ascii_alphanumeric());
+    let mixed = |part: &[u8]| {
+        part.iter().any(u8::is_ascii_digit) && part.iter().any(u8::is_ascii_alphabetic)
+    };
+    let one_word = value
+        .bytes()
+        .all(|b| b.is_ascii_graphic() && !matches!(b, b'"' | b'\'' | b'<' | b'>' | b'{' | b'('));
+    one_word
+        && (looks_random(word)
+            || parts.any(|part| part.len() >= 8 && mixed(part) && switches(part) >= 2)
+            || word.len() >= 20 && word.iter().filter(|b| b.is_ascii_digit()).count() >= 6)
 }
 
 /// Whether a capital stands behind a small letter.

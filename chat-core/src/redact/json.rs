@@ -1,8 +1,10 @@
 //! Redaction of JSON: by the keys that values stand under, and by what is in its strings.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
-use super::{MARK, Redactor, name, value};
+use super::{MARK, Redactor, form, name, value};
 
 /// How deep JSON is looked into; what lies deeper is taken out whole.
 pub(super) const MAX_DEPTH: usize = 128;
@@ -42,21 +44,21 @@ impl Redactor {
     /// ```
     #[must_use]
     pub fn hides_field(&self, fields: &Map<String, Value>, key: &str) -> bool {
-        if !fields.get(key).is_some_and(tells) {
+        let Some(value) = fields.get(key) else {
             return false;
-        }
+        };
         let listed = || {
-            let names = LABELS
+            let mut names = LABELS
                 .iter()
                 .filter_map(|label| fields.get(*label)?.as_str());
-            key.eq_ignore_ascii_case("value")
-                && names.map(name::names_credential).any(|named| named)
+            key.eq_ignore_ascii_case("value") && names.any(|name| holds_credential(name, value))
         };
-        name::names_credential(key) || listed()
+        tells(value) && (holds_credential(key, value) || listed())
     }
 
     /// Whether the item at this place of an array is a credential as a whole, as [`Redactor::hides_field`] says it of a field:
-    /// the value of a header that is listed as `["x-api-key", "..."]`. `false` for a place behind the end.
+    /// the value of a header that is listed as `["x-api-key", "..."]`, and of an option of a command as in
+    /// `["login", "--password", "..."]`. `false` for a place behind the end.
     ///
     /// ```
     /// use chat_core::Redactor;
@@ -67,13 +69,18 @@ impl Redactor {
     /// ```
     #[must_use]
     pub fn hides_item(&self, items: &[Value], place: usize) -> bool {
-        match (items, place) {
-            // Not a list of two names.
-            ([Value::String(name), Value::String(held)], 1) => {
-                name::names_credential(name) && !value::is_field_name(held)
-            }
-            _ => false,
-        }
+        let Some(([.., Value::String(name)], [held, ..])) = items.split_at_checked(place) else {
+            return false;
+        };
+        let option = name.starts_with("--")
+            && !name.contains(|c: char| c == '=' || c.is_whitespace())
+            && !held.as_str().is_some_and(|held| held.starts_with('-'));
+        // Not a list of two names.
+        let pair = items.len() == 2
+            && held
+                .as_str()
+                .is_some_and(|held| !value::is_field_name(held));
+        (option || pair) && tells(held) && holds_credential(name, held)
     }
 
     /// Looks into a value, and as many levels deeper as there are left.
@@ -83,7 +90,12 @@ impl Redactor {
         };
         let deeper = levels.checked_sub(1);
         match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+            Value::Null | Value::Bool(_) => value.clone(),
+            Value::Number(number) => match self.text(&number.to_string()) {
+                Cow::Borrowed(_) => value.clone(),
+                // A known secret of digits alone.
+                Cow::Owned(clean) => clean.into(),
+            },
             Value::String(text) => self.string(text, deeper).into(),
             Value::Array(items) => {
                 let items = items.iter().enumerate().map(|(place, item)| {
@@ -110,18 +122,25 @@ impl Redactor {
     }
 
     fn string(&self, text: &str, levels: Option<usize>) -> String {
-        let json = text.trim_start().starts_with(['{', '[']);
+        let json = text.trim_start().starts_with(['{', '[', '"']);
         let inner = if json {
             serde_json::from_str::<Value>(text).ok()
         } else {
             None
         };
-        // Written anew only where something was taken out: numbers may lose digits on the way.
-        let clean = inner.and_then(|before| {
-            let after = self.value(&before, levels);
-            (after != before).then(|| after.to_string())
-        });
-        self.text(clean.as_deref().unwrap_or(text)).into_owned()
+        let Some(before) = inner else {
+            return self.text(text).into_owned();
+        };
+        let after = self.value(&before, levels);
+        if after != before {
+            return self.text(&after.to_string()).into_owned();
+        }
+        // A string has been seen as a whole. So has all else that is no longer than what was seen of it: of a key that stands
+        // twice only one is. It stays as it was written: numbers may lose digits on the way.
+        if before.is_string() || before.to_string().len() == text.len() {
+            return text.to_owned();
+        }
+        self.text(text).into_owned()
     }
 }
 
@@ -131,5 +150,32 @@ fn tells(value: &Value) -> bool {
         Value::Null | Value::Bool(_) => false,
         Value::String(text) => !text.is_empty(),
         Value::Number(_) | Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+/// Whether what stands under a name is a credential.
+fn holds_credential(name: &str, value: &Value) -> bool {
+    match name::classify(name) {
+        Some(name) => match (name.holds(""), value) {
+            (None, _) => true,
+            (Some(_), Value::String(text)) => name.holds(text) == Some(true),
+            (Some(_), _) => false,
+        },
+        None => name.eq_ignore_ascii_case("tokens") && are_tokens(value),
+    }
+}
+
+/// Whether what is called tokens opens something; mostly it is words, or counted.
+fn are_tokens(value: &Value) -> bool {
+    let random = |item: &Value| {
+        item.as_str()
+            .is_some_and(|text| form::random(text.as_bytes()).is_some())
+    };
+    match value {
+        Value::Object(fields) => ["access", "refresh", "id"]
+            .iter()
+            .any(|name| fields.get(*name).is_some_and(Value::is_string)),
+        Value::Array(items) => items.iter().take(4).any(random),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }

@@ -4,13 +4,17 @@
 use std::ops::Range;
 
 use super::{
-    MARK, form,
-    name::{self, Doubt},
+    MARK, code, form, login,
+    name::{self, Doubt, Name},
+    sign::{self, Signed},
     value::{self, Sign},
 };
 
 /// How many words may stand between a word such as "token" and what looks like one.
 const REACH: u8 = 3;
+
+/// How far behind the name of a credential its `value` may stand.
+const LISTED: usize = 128;
 
 /// Where the credentials of a text stand: in order, apart from each other.
 pub(super) fn credentials(text: &str) -> Vec<Range<usize>> {
@@ -20,6 +24,8 @@ pub(super) fn credentials(text: &str) -> Vec<Range<usize>> {
         next: 0,
         found: Vec::new(),
         prose: Prose::default(),
+        listed: 0,
+        wall: 0,
     };
     // Whatever a step does, every place is looked at once at most.
     for at in 0..text.len() {
@@ -37,6 +43,10 @@ struct Scan<'t> {
     next: usize,
     found: Vec<Range<usize>>,
     prose: Prose,
+    /// Up to where a `value` belongs to a credential that was named before: `name="x-api-key" value="..."`.
+    listed: usize,
+    /// The end of what was taken out last.
+    wall: usize,
 }
 
 /// What the words before are worth knowing for.
@@ -51,8 +61,8 @@ struct Prose {
 /// A name with what makes a value of what stands behind it.
 struct Named {
     sign: Sign,
-    /// Whether the value must look like a credential as well.
-    doubted: bool,
+    /// What the value must look like as well.
+    proof: Proof,
     /// Whether the value reaches to the end of its line.
     line: bool,
     /// Where the value begins.
@@ -61,27 +71,36 @@ struct Named {
     quote: Option<u8>,
 }
 
-/// What stands between a name and its value.
-struct Signed {
-    sign: Sign,
-    /// Where the value begins.
-    value: usize,
-    /// Whether there is space around the sign.
-    spaced: bool,
-    /// Whether a quote closes behind the name.
-    closed: bool,
+/// What a value must look like to be a credential.
+#[derive(Clone, Copy)]
+enum Proof {
+    /// Anything: the name says enough.
+    None,
+    /// No word of everyday.
+    Opaque,
+    /// Nothing that a person would say here.
+    Odd,
+    /// What this name stands for and others do not.
+    Own(Name),
 }
 
 impl Scan<'_> {
     fn step(&mut self, at: usize) {
         match &self.bytes[at..] {
-            rest if rest.starts_with(MARK.as_bytes()) => self.restart(at + MARK.len()),
+            rest if rest.starts_with(MARK.as_bytes()) => self.go_on(at + MARK.len()),
             [b, ..] if is_word_byte(*b) => {
                 self.word(at..form::run_end(self.bytes, at, is_word_byte));
             }
             // The letter of an escape is no part of the word behind it.
             [b'\\', b'n' | b'r' | b't', ..] => self.next = at + 2,
+            [b'%', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                self.next = at + 3;
+            }
             [b':', b'/', b'/', ..] => self.url(at + "://".len()),
+            [b'{' | b'}', ..] => {
+                self.listed = 0;
+                self.prose.before = None;
+            }
             [b'!' | b'?' | b';' | b'\n', ..] => self.restart(at),
             [b' ', ..] => {}
             _ => self.prose.before = None,
@@ -92,6 +111,12 @@ impl Scan<'_> {
         if let Some(secret) = self.credential(word.clone()) {
             return self.redact(secret);
         }
+        let first = self.bytes[..word.start].last().copied();
+        let login = login::secret(&self.text[word.clone()], &self.text[word.end..], first);
+        if let Some(login) = login {
+            return self.redact(word.end + login.start..word.end + login.end);
+        }
+        self.list(word.clone(), first);
         if let Some(named) = self.named(word.clone()) {
             return self.value(&named);
         }
@@ -156,33 +181,48 @@ impl Scan<'_> {
             value,
             spaced,
             closed,
-        } = self.sign(word.end, first)?;
+        } = sign::behind(self.bytes, word.end, first)?;
         let quote = first.filter(|b| value::is_quote(*b) && !closed);
-        let named = |doubted, line| {
+        let named = |proof, line| {
             Some(Named {
                 sign,
-                doubted,
+                proof,
                 line,
                 value,
                 quote,
             })
         };
+        if text.eq_ignore_ascii_case("value")
+            && word.start < self.listed
+            && matches!(sign, Sign::Equals | Sign::Colon)
+        {
+            return named(Proof::None, false);
+        }
         let in_prose = self.prose.before.is_some() && (sign == Sign::Colon || spaced);
         let two = self
             .prose
             .before
             .as_ref()
             .and_then(|before| name::classify(&self.text[before.start..word.end]));
+        let proof = |name: Name| match (sign, name.doubt) {
+            (Sign::Flag, Doubt::Never | Doubt::InProse) => self.option(word.clone(), value),
+            (Sign::Said, Doubt::Never | Doubt::InProse) => {
+                self.is_said(word.end, text).then_some(Proof::Odd)
+            }
+            (Sign::Flag | Sign::Said, _) => None,
+            (_, Doubt::Always) => Some(Proof::Opaque),
+            (_, Doubt::InProse) if in_prose => Some(Proof::Opaque),
+            (_, Doubt::Never | Doubt::InProse) => Some(Proof::None),
+            (_, Doubt::Session | Doubt::Phrase) => Some(Proof::Own(name)),
+        };
         if let Some(two) = two.filter(|two| two.doubt == Doubt::Never && sign != Sign::Flag) {
-            return named(false, two.line);
+            return named(proof(two)?, two.line);
         }
         if let Some(name) = name::classify(text) {
-            return match (sign, name.doubt) {
-                (Sign::Flag, _) if !text.starts_with("--") => None,
-                (Sign::Flag, _) | (_, Doubt::Always) => named(true, name.line),
-                (_, Doubt::InProse) => named(in_prose, name.line),
-                (_, Doubt::Never) => named(false, name.line),
-            };
+            return named(
+                proof(name)?,
+                name.line && !matches!(sign, Sign::Flag | Sign::Said),
+            );
         }
         let query = sign == Sign::Equals && matches!(first, Some(b'?' | b'&'));
         if query
@@ -191,45 +231,70 @@ impl Scan<'_> {
                 "key" | "sig" | "signature" | "code" | "X-Amz-Signature"
             )
         {
-            return named(false, false);
+            return named(Proof::None, false);
         }
         None
     }
 
-    /// What stands behind a name that ends at `end`, and at whose beginning stands `first`, before its value.
-    fn sign(&self, end: usize, first: Option<u8>) -> Option<Signed> {
-        let behind = &self.bytes[end..];
-        let (closed, rest) = match skip(behind, |b| b == b'\\') {
-            [quote, rest @ ..] if value::is_quote(*quote) => (true, rest),
-            _ => (false, behind),
+    /// What proves a value right behind a name, with nothing but space between.
+    fn option(&self, name: Range<usize>, value: usize) -> Option<Proof> {
+        let text = &self.text[name.clone()];
+        let quoted = self.bytes.get(value).is_some_and(|b| value::is_quote(*b));
+        let variable = text.contains('_') && !text.bytes().any(|b| b.is_ascii_lowercase());
+        // `--token x`, `ENV API_KEY x`
+        if text.starts_with("--") || variable {
+            return Some(match (quoted, variable) {
+                (true, _) => Proof::None,
+                (false, true) => Proof::Odd,
+                (false, false) => Proof::Opaque,
+            });
+        }
+        // `login bob password x`, as in `.netrc`.
+        let words = self.text[self.from(name.start)..name.start].split_ascii_whitespace();
+        let login = words
+            .rev()
+            .take(8)
+            .any(|word| matches!(word, "login" | "machine"));
+        (login && text == "password").then_some(Proof::Odd)
+    }
+
+    /// Whether it is said what a name is: only passwords are told in prose; all stand in tables.
+    fn is_said(&self, end: usize, name: &str) -> bool {
+        let password = ["password", "passwd", "passphrase", "passcode", "pwd"];
+        let prose = matches!(self.bytes[end..], [b' ', b'i' | b'w' | b'f' | b'o', ..]);
+        !prose || password.iter().any(|word| name.eq_ignore_ascii_case(word))
+    }
+
+    /// Where what is looked back at may begin: not far, and behind what was taken out.
+    fn from(&self, at: usize) -> usize {
+        const LOOK_BACK: usize = 128;
+        let near = self.text.ceil_char_boundary(at.saturating_sub(LOOK_BACK));
+        near.max(self.wall)
+    }
+
+    /// Remembers a credential whose name is a value itself.
+    fn list(&mut self, word: Range<usize>, first: Option<u8>) {
+        let text = &self.text[word.clone()];
+        if !["name", "key", "header", "variable"]
+            .iter()
+            .any(|label| text.eq_ignore_ascii_case(label))
+        {
+            return;
+        }
+        let Some(signed) = sign::behind(self.bytes, word.end, first)
+            .filter(|signed| matches!(signed.sign, Sign::Equals | Sign::Colon))
+        else {
+            return;
         };
-        // `user[password]=...`
-        let rest = rest.strip_prefix(b"]").unwrap_or(rest);
-        let place = skip(rest, is_space);
-        let (sign, signed) = match place {
-            [b'>', signed @ ..] if first == Some(b'<') && place.len() == behind.len() => {
-                (Sign::Tag, signed)
-            }
-            // A path (`Token::End`) or a URL.
-            [b':', b':', ..] | [b':', b'/', b'/', ..] => return None,
-            // `:=`, `==` and `=>` as well.
-            [b'=', signed @ ..] => (Sign::Equals, skip(signed, is_arrow)),
-            [b':', signed @ ..] => (Sign::Colon, skip(signed, is_arrow)),
-            // `("x-api-key", "...")`
-            [b',', signed @ ..] if closed => match skip(signed, is_space) {
-                [b, ..] if value::is_quote(*b) || *b == b'\\' => (Sign::Comma, signed),
-                _ => return None,
-            },
-            [_, ..] if place.len() < behind.len() => (Sign::Flag, place),
-            _ => return None,
+        let seen = &self.text[..self.text.floor_char_boundary(signed.value + LISTED)];
+        let name = value::value_at(seen, signed.value, signed.sign, false, None);
+        // A line may end in the escape of a break.
+        let held = seen[name.clone()].split('\\').next().unwrap_or_default();
+        self.listed = if name::names_credential(held) {
+            name.end + LISTED
+        } else {
+            0
         };
-        let value = skip(signed, is_space);
-        Some(Signed {
-            sign,
-            value: self.bytes.len() - value.len(),
-            spaced: place.len() < rest.len() || value.len() < signed.len(),
-            closed,
-        })
     }
 
     fn value(&mut self, named: &Named) {
@@ -239,14 +304,25 @@ impl Scan<'_> {
         let empty = !named.line && self.begins_name(value.start);
         let name = named.sign == Sign::Comma && value::is_field_name(text);
         // A mark is as long as it is: what is left beside it must be odd.
-        let opaque = text
-            .split(MARK)
-            .any(|left| form::looks_opaque(left.as_bytes(), 6));
-        let word = named.doubted && !opaque;
+        let any = |is: fn(&str) -> bool| text.split(MARK).any(is);
+        let proven = match named.proof {
+            Proof::None => true,
+            Proof::Opaque => {
+                any(|left| form::looks_opaque(left.as_bytes(), 6) || form::is_odd(left))
+            }
+            Proof::Odd => any(form::is_odd),
+            Proof::Own(name) => text
+                .split(MARK)
+                .filter_map(|left| left.split(['"', '\'', '\\', ',']).next())
+                .any(|left| name.holds(left) == Some(true)),
+        };
+        let bare = value.start == named.value;
         if text == MARK {
-            self.restart(value.end);
-        } else if nothing || empty || name || word {
+            self.go_on(value.end);
+        } else if nothing || empty || name || !proven {
             self.restart(named.value);
+        } else if bare && code::is_expression(text) && self.credential(value.clone()).is_none() {
+            self.restart(value.end);
         } else {
             self.redact(value);
         }
@@ -260,7 +336,7 @@ impl Scan<'_> {
             })
         };
         let named = |end: usize| {
-            let sign = || self.sign(end, None).map(|signed| signed.sign);
+            let sign = || sign::behind(self.bytes, end, None).map(|signed| signed.sign);
             name::names_credential(&self.text[at..end])
                 && self.credential(at..end).is_none()
                 && matches!(sign(), Some(Sign::Equals | Sign::Colon))
@@ -283,7 +359,7 @@ impl Scan<'_> {
         };
         let secret = start + secret.start..start + secret.end;
         if self.text[secret.clone()] == *MARK {
-            self.restart(secret.end);
+            self.go_on(secret.end);
         } else {
             self.redact(secret);
         }
@@ -292,7 +368,14 @@ impl Scan<'_> {
     fn redact(&mut self, secret: Range<usize>) {
         let end = secret.end;
         self.found.push(secret);
-        self.restart(end);
+        self.go_on(end);
+    }
+
+    /// Goes on behind a mark, or where there will be one: nothing before it is known.
+    fn go_on(&mut self, at: usize) {
+        self.listed = 0;
+        self.wall = at;
+        self.restart(at);
     }
 
     fn restart(&mut self, at: usize) {
@@ -304,17 +387,4 @@ impl Scan<'_> {
 /// What words are made of here: names of fields with their separators, and keys.
 fn is_word_byte(b: u8) -> bool {
     form::is_key_byte(b) || b == b'.'
-}
-
-fn is_space(b: u8) -> bool {
-    matches!(b, b' ' | b'\t')
-}
-
-fn is_arrow(b: u8) -> bool {
-    matches!(b, b'=' | b'>')
-}
-
-/// The rest behind bytes of one sort.
-fn skip(rest: &[u8], is_part: impl Fn(u8) -> bool) -> &[u8] {
-    &rest[form::run(rest, is_part)..]
 }

@@ -4,6 +4,11 @@ use serde_json::json;
 
 use super::{json::MAX_DEPTH, *};
 
+mod innocent;
+mod known;
+mod leaks;
+mod names;
+mod planted;
 mod properties;
 
 fn clean(text: &str) -> String {
@@ -61,7 +66,7 @@ fn p1_c67_credentials_under_a_name_are_taken_out_and_the_rest_stays() {
         "Server=db;Password=«abc»;Timeout=5",
         "private key: «-----BEGIN X-----\nabc\n-----END X----- ok»",
         "login --password «hunter2» --host h",
-        "login --token user/password=«hunter»",
+        "login --token «user/password=hunter»",
         "login --token «[redacted]abc123»",
         r#"secret => "«abc»""#,
         r#"password="«cut off in the mid»"#,
@@ -130,109 +135,6 @@ fn p1_c67_credentials_are_told_by_their_form() {
     ] {
         check(marked);
     }
-}
-
-/// What must survive as it is: words, names and ids that only look alike.
-const LOOK_ALIKES: [&str; 62] = [
-    "max_tokens: 100",
-    "\"max_tokens\": 4096, \"n\": 1",
-    "used 12,345 tokens (prompt_tokens=12000, completion_tokens=345)",
-    "total tokens: 345",
-    "tokenizer: cl100k_base",
-    "the tokenizer=fast option",
-    "eos_token: </s>",
-    "the password was wrong",
-    "the password is too short",
-    "a secret is never shown",
-    "this token has expired",
-    "Unexpected token: end of file",
-    "unexpected token } in JSON at position 4",
-    "SyntaxError: Unexpected token '<', \"<html>\" is not valid JSON",
-    "invalid_token: The access token has expired",
-    "Token::End",
-    "token count of gpt-4o-mini-2024-07-18 exceeded",
-    "invalid token for model claude-3-5-sonnet-20241022",
-    "let token = lexer.next()",
-    "use the --token option",
-    "password: null",
-    "\"password\": null",
-    "secret=false",
-    "password=",
-    "password= ",
-    "sk-learn",
-    "sk-learn-contrib-2024 and task-1234567890ab",
-    "hf_hub_download_with_progress",
-    "npm_config_registry_mirror",
-    "risk-assessment",
-    "Basic authentication failed",
-    "basic types",
-    "a bearer of bad news",
-    "WWW-Authenticate: Bearer realm=\"example\"",
-    "commit 3b18e512dba79e4c8300dd08aeb37f8e728b8dad",
-    "bad token! commit 3b18e512dba79e4c8300dd08aeb37f8e728b8dad",
-    r#"the password, "user 2""#,
-    r#"columns "password", user_2"#,
-    "id 550e8400-e29b-41d4-a716-446655440000",
-    "turn 01JD3K8VQ2M4N6P8R0T2V4X6Z8",
-    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    "https://example.org:8080/path?email=a@b.example&page=2",
-    "ssh://git@example.org/repo.git",
-    "http://db: bob@example.org",
-    r#""http://db:",bob@example.org"#,
-    "git@example.org:owner/repo.git",
-    "mailto:someone@example.org",
-    "AKIA is what AWS key ids begin with",
-    "eyJ is what a JWT begins with",
-    "the keyboard: qwertz, the monkey=3",
-    "author: someone, authority=none",
-    "primary key: id",
-    "[\"password\", \"user_name\"] are required",
-    "C:\\temp\\new\\readme.txt",
-    "sk-123456 and hf_misunderstanding",
-    "the token AbAbAbAbcdefghijklmn differs in kind 7 times in 20",
-    "eyJa.length and eyJhbGciOi.abc",
-    "docs/basic/tutorial-2024",
-    "key=3, code=5, ?code: 5",
-    "let token =lexer.next() or token= lexer.next()",
-    "if password>limit",
-    "--token/usage-2024",
-];
-
-#[test]
-fn p1_what_only_looks_alike_survives() {
-    for text in LOOK_ALIKES {
-        assert_eq!(clean(text), text);
-    }
-}
-
-#[test]
-fn p1_a_known_secret_is_taken_out_wherever_it_stands() {
-    let redactor = Redactor::default()
-        .with_secret("correct horse")
-        .with_secret("horse \"battery\"\n")
-        .with_secret("short");
-    assert_eq!(
-        redactor.text("say correct horse \"battery\" now"),
-        "say [redacted] now"
-    );
-    assert_eq!(
-        redactor.text(r#"{"a":"horse \"battery\""}"#),
-        r#"{"a":"[redacted]"}"#
-    );
-    assert_eq!(
-        redactor.text("short"),
-        "short",
-        "too short to be looked for"
-    );
-    assert_eq!(
-        redactor.text("correct horsecorrect horse"),
-        "[redacted][redacted]",
-        "what only touches is not one"
-    );
-    assert!(matches!(redactor.text("nothing"), Cow::Borrowed("nothing")));
-    assert_eq!(format!("{redactor:?}"), "Redactor { secrets: 3 }");
-    let mark = Redactor::default().with_secret("redacted");
-    assert_eq!(mark.text("[redacted] redacted"), "[redacted] [redacted]");
 }
 
 #[test]
@@ -314,6 +216,18 @@ fn p1_time_grows_with_the_text() {
         "--token ",
         "AKIA",
         "user[",
+        "<a:b>",
+        "a:b>",
+        "name=\"",
+        "key: |\n",
+        "token: |\\n ",
+        "a:@",
+        "-u a:",
+        "password is ",
+        "password%3D",
+        "token=\"\"\"",
+        "API_KEY ",
+        "session=",
     ] {
         let text = piece.repeat(4_000 / piece.len());
         clean(&text);

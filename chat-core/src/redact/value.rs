@@ -21,7 +21,14 @@ pub(super) enum Sign {
     Flag,
     /// `("name", "value")`: unless it is a list of names.
     Comma,
+    /// `name%3Dvalue`: a query, or JSON, that is part of another.
+    Encoded,
+    /// No sign but words or a table: `password is value`, `| password | value |`.
+    Said,
 }
+
+/// How many backslashes each quote of three has at most.
+const MAX_LEVEL: usize = 63;
 
 /// The value that begins at `at`: nothing where there is none, a mark where it was taken out before.
 ///
@@ -34,30 +41,116 @@ pub(super) fn value_at(
     quote: Option<u8>,
 ) -> Range<usize> {
     let bytes = text.as_bytes();
+    let at = behind_type(bytes, at);
+    // It stands with its name in a quote that ends here: `"Password: "`. Three open a text of their own.
+    let closes = |quote: u8| match bytes[at..] {
+        [one, two, three, ..] if [one, two, three] == [quote; 3] => false,
+        [one, behind, ..] => one == quote && ends_quote(behind),
+        [one] => one == quote,
+        [] => false,
+    };
+    if quote.is_some_and(closes) {
+        return at..at;
+    }
     if let Some(inner) = quoted(bytes, at) {
         return inner;
     }
+    if let Some(end) = block_end(text, at).filter(|_| sign == Sign::Colon) {
+        return at..end;
+    }
+    // Behind a mark the escape of a line break is one, and what closes closes; in a value both may be part of it.
+    if let Some(behind) = text[at..].strip_prefix(MARK) {
+        let escape = behind.trim_start_matches('\\');
+        let line_break = escape.len() < behind.len() && escape.starts_with(['n', 'r']);
+        if line_break || line && behind.bytes().next().is_some_and(is_closer) {
+            return at..at + MARK.len();
+        }
+    }
     match (sign, line) {
         (Sign::Tag, _) => at..run_end(bytes, at, |b| b != b'<'),
-        (_, true) => at..line_end(text, at, quote),
-        (_, false) => at..word_end(text, at, sign),
+        (Sign::Encoded, _) => {
+            at..run_end(bytes, at, |b| {
+                b.is_ascii_graphic() && !is_quote(b) && !matches!(b, b'&' | b'%')
+            })
+        }
+        (_, true) if text[at..].starts_with(MARK) || !text[at..].starts_with(['[', '{']) => {
+            at..line_end(text, at, quote)
+        }
+        (_, _) => at..word_end(text, at, sign),
     }
+}
+
+/// Where the value begins behind the type that PHP shows before it: `string(7) "..."`.
+fn behind_type(bytes: &[u8], at: usize) -> usize {
+    let length = |b: u8| b.is_ascii_digit() || matches!(b, b'(' | b')' | b' ');
+    match bytes[at..].strip_prefix(b"string") {
+        Some(rest) if run(rest, length) < 32 => {
+            let quote = at + "string".len() + run(rest, length);
+            if bytes.get(quote).is_some_and(|b| is_quote(*b)) {
+                quote
+            } else {
+                at
+            }
+        }
+        Some(_) | None => at,
+    }
+}
+
+/// The end of a block of YAML (`|`, `>-`) that begins at `at`: all lines that are indented more than the one it stands in.
+fn block_end(text: &str, at: usize) -> Option<usize> {
+    let sign = text[at..].strip_prefix(['|', '>'])?;
+    let kind = run(sign.as_bytes(), |b| matches!(b, b'+' | b'-' | b'1'..=b'9'));
+    let mut end = at + 1 + kind;
+    let rest = &text[end..];
+    // A line break, or the escape of one.
+    let level = run(rest.as_bytes(), |b| b == b'\\');
+    let line_break = match rest.as_bytes()[level..] {
+        [b'n', ..] if level > 0 => &rest[..=level],
+        [b'\n', ..] if level == 0 => "\n",
+        [b'\r', b'\n', ..] if level == 0 => "\r\n",
+        _ => return None,
+    };
+    let indent = |line: &str| run(line.as_bytes(), |b| b == b' ');
+    let own = indent(text[..at].rsplit(line_break).next().unwrap_or_default());
+    let mut block = None;
+    for line in rest.split(line_break).skip(1) {
+        let blank = line.trim().is_empty();
+        if !blank && indent(line) <= own {
+            break;
+        }
+        end += line_break.len() + line.len();
+        if !blank {
+            block = Some(end);
+        }
+    }
+    block
 }
 
 /// Values that give nothing away.
 pub(super) fn is_nothing(value: &str) -> bool {
-    [
-        "null",
-        "none",
-        "nil",
-        "undefined",
-        "true",
-        "false",
-        "{}",
-        "[]",
-    ]
-    .iter()
-    .any(|word| value.eq_ignore_ascii_case(word))
+    value.bytes().all(|b| b == b'*')
+        || [
+            "null",
+            "none",
+            "nil",
+            "undefined",
+            "true",
+            "false",
+            "yes",
+            "no",
+            "on",
+            "off",
+            "enabled",
+            "disabled",
+            "required",
+            "optional",
+            "missing",
+            "unset",
+            "{}",
+            "[]",
+        ]
+        .iter()
+        .any(|word| value.eq_ignore_ascii_case(word))
 }
 
 /// Whether a text is as likely a name as a value, where both stand in a list.
@@ -70,6 +163,15 @@ pub(super) fn is_field_name(text: &str) -> bool {
 fn quoted(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let open = run_end(bytes, at, |b| b == b'\\');
     let quote = *bytes.get(open).filter(|b| is_quote(**b))?;
+    // Three open a text of several lines, and three close it; two are an empty one.
+    let three = bytes[at..=open].repeat(3);
+    if open - at <= MAX_LEVEL && bytes[at..].starts_with(&three) {
+        let start = at + three.len();
+        let length = bytes[start..]
+            .windows(three.len())
+            .position(|seen| seen == three);
+        return Some(start..length.map_or(bytes.len(), |length| start + length));
+    }
     Some(open + 1..closing(bytes, open + 1, quote, open - at).start)
 }
 
@@ -120,7 +222,11 @@ fn line_end(text: &str, start: usize, quote: Option<u8>) -> usize {
         let (slashes, rest) = rest.split_at(run(rest, |b| b == b'\\'));
         match (slashes, rest) {
             (_, [b'\n' | b'\r', ..]) | ([_, ..], [b'n' | b'r', ..]) => None,
-            (_, [b, ..]) if Some(*b) == quote => None,
+            (_, [b, behind @ ..])
+                if Some(*b) == quote && behind.first().is_none_or(|b| ends_quote(*b)) =>
+            {
+                None
+            }
             _ => Some(text.len() - rest.len()),
         }
     })
@@ -166,6 +272,13 @@ fn word_end(text: &str, start: usize, sign: Sign) -> usize {
 /// What closes a quote, a bracket or a clause, unless the word goes on behind it.
 fn is_closer(b: u8) -> bool {
     is_quote(b) || matches!(b, b')' | b']' | b'}' | b',' | b'\\')
+}
+
+/// What stands behind a quote that closes, rather than opens within another.
+fn ends_quote(behind: u8) -> bool {
+    behind.is_ascii_whitespace()
+        || is_closer(behind)
+        || matches!(behind, b';' | b'.' | b':' | b'<' | b'>' | b'/')
 }
 
 pub(super) fn is_quote(b: u8) -> bool {

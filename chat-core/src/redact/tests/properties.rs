@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{LOOK_ALIKES, clean};
+use super::{clean, innocent::LOOK_ALIKES};
 use crate::redact::{MARK, Redactor};
 
 proptest! {
