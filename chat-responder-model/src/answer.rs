@@ -3,14 +3,17 @@
 use std::collections::VecDeque;
 
 use chat_core::{FinishReason, ModelEvent, Usage};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::{
-    mend, plain,
+    parse::{Unread, parse},
+    plain,
     said::Said,
     sse::{MAX_EVENT_BYTES, SseEvent, SseReader, TooLarge},
     tool_calls::{TooManyCalls, ToolCalls},
-    wire::{Choice, Chunk, Delta},
+    usage::{newer, usage},
+    wire::{Choice, Chunk, Delta, ToolCallDelta},
 };
 
 /// Why an answer can't be read on.
@@ -20,8 +23,8 @@ pub(crate) enum Fault {
     Said(Said),
     /// What came is no answer. The excerpt is as the server wrote it.
     Malformed { what: &'static str, excerpt: String },
-    /// It ended before the server said that it was whole (law M3).
-    Truncated(Ended),
+    /// It ended before the server said that it was whole (law M3); and what it said outside of any event.
+    Truncated(Ended, String),
 }
 
 /// How an answer ended that is not whole.
@@ -55,6 +58,10 @@ pub(crate) struct AnswerReader {
     /// It went on behind a finish reason, as gateways have it that write one into every chunk.
     goes_on: bool,
     read_any: bool,
+    /// It said something that is part of the answer.
+    spoke: bool,
+    /// The whole message that a choice without a delta held.
+    message: Option<Delta>,
 }
 
 impl AnswerReader {
@@ -68,6 +75,8 @@ impl AnswerReader {
             finish: None,
             goes_on: false,
             read_any: false,
+            spoke: false,
+            message: None,
         }
     }
 
@@ -105,17 +114,17 @@ impl AnswerReader {
     pub(crate) fn end(&mut self, out: &mut VecDeque<ModelEvent>) -> Result<(), Fault> {
         if let Some(last) = self.sse.end() {
             // A last event without its empty line may be cut: only where it is whole is it an event.
-            let whole = last.data == DONE || serde_json::from_str::<Value>(&last.data).is_ok();
+            let whole =
+                last.name == "error" || is_event(&last.data) || last.data.lines().all(is_event);
             if whole && self.read(&last, out)? == Progress::Whole {
                 return Ok(());
             }
         }
         if let Some(reason) = self.finish.take() {
-            self.close(reason, out);
-            return Ok(());
+            return self.close(reason, out);
         }
         if !self.read_any
-            && let Ok(json) = serde_json::from_str(self.sse.stray())
+            && let Ok(json) = parse(self.sse.stray())
             && self.read_whole(json, out)?
         {
             return Ok(());
@@ -128,16 +137,11 @@ impl AnswerReader {
         if Said::of_error(&json).is_some() {
             return Ok(false);
         }
-        let mut chunk = read_chunk(json);
-        let first = chunk.choices.iter_mut().find(|choice| choice.index == 0);
-        let Some(choice) = first.filter(|choice| !choice.finish_reason.is_empty()) else {
+        self.take(read_chunk(json), out)?;
+        let Some(reason) = self.finish.take() else {
             return Ok(false);
         };
-        choice.delta = std::mem::take(&mut choice.message);
-        self.take(chunk, out)?;
-        if let Some(reason) = self.finish.take() {
-            self.close(reason, out);
-        }
+        self.close(reason, out)?;
         Ok(true)
     }
 
@@ -149,8 +153,8 @@ impl AnswerReader {
             return Fault::Said(said);
         }
         match (self.read_any, stray) {
-            (true, _) => Fault::Truncated(ended),
-            (false, "") => Fault::Truncated(Ended::Empty),
+            (true, words) => Fault::Truncated(ended, words.to_owned()),
+            (false, "") => Fault::Truncated(Ended::Empty, String::new()),
             (false, body) => Fault::Malformed {
                 what: "a body that is no event stream",
                 excerpt: body.to_owned(),
@@ -172,13 +176,21 @@ impl AnswerReader {
         if !is_error && let Some(text) = plain::text(data) {
             if !text.is_empty() {
                 self.goes_on |= self.finish.is_some();
+                self.spoke = true;
                 out.push_back(ModelEvent::Text(text.into()));
             }
             return Ok(Progress::Reading);
         }
         match parse(data) {
             Ok(json) => {
-                if let Some(said) = Said::of_error(&json) {
+                // Words under a name of the server's own are signs of life, too.
+                let is_chunk = is_error || matches!(event.name.as_str(), "" | "message");
+                let said = Said::of_error(&json).filter(|_| {
+                    is_chunk || json.get("error").is_some_and(|error| !error.is_null())
+                });
+                if let Some(said) = said {
+                    // What came with it was said, too. What else is wrong with it matters less.
+                    let _ = self.take(read_chunk(json), out);
                     return Err(Fault::Said(said));
                 }
                 if is_error {
@@ -192,7 +204,24 @@ impl AnswerReader {
             Err(_) if data.is_empty() || !matches!(event.name.as_str(), "" | "message") => {
                 Ok(Progress::Reading)
             }
-            Err(_) => Err(Fault::Malformed {
+            Err(Unread::TooMany) => Err(Fault::Malformed {
+                what: "an event of more than 100,000 values",
+                excerpt: String::new(),
+            }),
+            // Without the empty lines between them, events look like lines of one.
+            Err(Unread::NoJson) if data.contains('\n') && data.lines().all(is_event) => {
+                for line in data.lines() {
+                    let line = SseEvent {
+                        name: event.name.clone(),
+                        data: line.to_owned(),
+                    };
+                    if self.read(&line, out)? == Progress::Whole {
+                        return Ok(Progress::Whole);
+                    }
+                }
+                Ok(Progress::Reading)
+            }
+            Err(Unread::NoJson) => Err(Fault::Malformed {
                 what: "an event that is no JSON",
                 excerpt: event.data.clone(),
             }),
@@ -206,7 +235,7 @@ impl AnswerReader {
             None if self.done_suffices => FinishReason::Other("done".into()),
             None => return Err(self.unfinished(Ended::Done)),
         };
-        self.close(reason, out);
+        self.close(reason, out)?;
         Ok(Progress::Whole)
     }
 
@@ -215,6 +244,7 @@ impl AnswerReader {
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
             self.read_choice(choice, out)?;
         }
+        let usage = usage.map(|usage| newer(&self.usage, &usage));
         if let Some(usage) = usage.filter(|usage| *usage != self.usage) {
             self.usage = usage;
             out.push_back(ModelEvent::Usage(usage));
@@ -224,25 +254,25 @@ impl AnswerReader {
 
     fn read_choice(&mut self, choice: Choice, out: &mut VecDeque<ModelEvent>) -> Result<(), Fault> {
         let before = out.len();
-        out.extend(reasoning(&choice.delta));
-        // A refusal is what the model says instead of an answer: the person should read it.
-        for text in [choice.delta.content.text, choice.delta.refusal] {
-            if !text.is_empty() {
-                out.push_back(ModelEvent::Text(text.into()));
+        let delta = match choice.delta {
+            Some(delta) => delta,
+            // Kept until it is clear that nothing streams.
+            None => {
+                self.message = choice.message.or(self.message.take());
+                Delta::default()
             }
-        }
-        for delta in choice.delta.tool_calls {
-            let read = self.calls.read(delta, out);
-            read.map_err(|TooManyCalls| Fault::Malformed {
-                what: "more than 1,024 tool calls in one answer",
-                excerpt: String::new(),
-            })?;
-        }
+        };
+        self.say(delta, out)?;
         self.goes_on |= self.finish.is_some() && out.len() > before;
-        match choice.finish_reason.to_ascii_lowercase().as_str() {
+        match choice
+            .finish_reason
+            .to_ascii_lowercase()
+            .replace('-', "_")
+            .as_str()
+        {
             "" => {}
             // What it wrote is not what it wanted to write.
-            "error" | "abort" | "insufficient_system_resource" => {
+            reason if gave_up(reason) => {
                 return Err(Fault::Said(Said::of_text(&format!(
                     "the model stopped with {}",
                     choice.finish_reason
@@ -262,25 +292,76 @@ impl AnswerReader {
         Ok(())
     }
 
-    /// Every tool call is whole now, also where the reason given is another one (C48).
-    fn close(&mut self, reason: FinishReason, out: &mut VecDeque<ModelEvent>) {
-        out.extend(std::mem::take(&mut self.calls).complete());
-        out.push_back(ModelEvent::Finish(reason));
+    /// Gives what a piece of the answer says.
+    fn say(&mut self, delta: Delta, out: &mut VecDeque<ModelEvent>) -> Result<(), Fault> {
+        let before = out.len();
+        out.extend(reasoning(&delta));
+        // A refusal is what the model says instead of an answer: the person should read it, once.
+        let refusal = Some(delta.refusal).filter(|refusal| *refusal != delta.content.text);
+        for text in [delta.content.text, refusal.unwrap_or_default()] {
+            if !text.is_empty() {
+                out.push_back(ModelEvent::Text(text.into()));
+            }
+        }
+        // The form from before there were several calls. Some servers write both.
+        let only = Some(delta.function_call).filter(|call| {
+            delta.tool_calls.is_empty() && !(call.name.is_empty() && call.arguments.is_null())
+        });
+        let only = only.map(|function| ToolCallDelta {
+            function,
+            ..ToolCallDelta::default()
+        });
+        if !delta.tool_calls.is_empty() || only.is_some() {
+            self.calls.begin_list();
+        }
+        for delta in delta.tool_calls.into_iter().chain(only) {
+            let read = self.calls.read(delta, out);
+            read.map_err(|TooManyCalls| Fault::Malformed {
+                what: "more than 1,024 tool calls in one answer",
+                excerpt: String::new(),
+            })?;
+        }
+        self.spoke |= out.len() > before;
+        Ok(())
     }
+
+    /// Every tool call is whole now, also where the reason given is another one (C48).
+    fn close(&mut self, reason: FinishReason, out: &mut VecDeque<ModelEvent>) -> Result<(), Fault> {
+        // An answer in one piece, in an event or instead of any.
+        if let Some(message) = self.message.take().filter(|_| !self.spoke) {
+            self.say(message, out)?;
+        }
+        let is_cut = matches!(reason, FinishReason::Length | FinishReason::ContentFilter);
+        out.extend(std::mem::take(&mut self.calls).complete(is_cut));
+        out.push_back(ModelEvent::Finish(reason));
+        Ok(())
+    }
+}
+
+/// Whether a finish reason says that there is no whole answer: of vLLM and OpenRouter, DeepSeek, Z.ai, and Gemini.
+fn gave_up(reason: &str) -> bool {
+    let whole = [
+        "error",
+        "abort",
+        "cancelled",
+        "canceled",
+        "insufficient_system_resource",
+        "network_error",
+        "engine_overloaded",
+    ];
+    whole.contains(&reason) || reason.contains("malformed_function_call")
 }
 
 /// The most that is kept of a finish reason that only this server gives: the journal keeps it, so a word is all it may be.
 pub(crate) const MAX_WORD_BYTES: usize = 64;
 
+/// Whether this can be all of an event's data.
+fn is_event(data: &str) -> bool {
+    data.trim() == DONE || serde_json::from_str::<IgnoredAny>(data).is_ok()
+}
+
 /// How servers end a stream.
 const DONE: &str = "[DONE]";
-
-fn parse(data: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(data).or_else(|error| {
-        let mended = mend::mended(data).ok_or(error)?;
-        serde_json::from_str(&mended)
-    })
-}
 
 /// Every field is lenient, so nothing is there to be lost where the JSON is no object.
 fn read_chunk(json: Value) -> Chunk {
@@ -302,35 +383,19 @@ fn reasoning(delta: &Delta) -> Option<ModelEvent> {
             "thinking",
             Some(json!({ "reasoning_content": null })),
         ),
-        ("", text, _) => (text, "reasoning", None),
+        // It is wanted back under the name it came by: Ollama reads no other.
+        ("", text, _) => (text, "reasoning", Some(json!({ "reasoning": "" }))),
         (text, _, _) => (text, "reasoning_content", None),
     };
-    let details = (!details.is_null()).then(|| json!({ "reasoning_details": details }));
+    let mut data = data;
+    if !details.is_null() {
+        data.get_or_insert_with(|| json!({}))["reasoning_details"] = details.clone();
+    }
     Some(ModelEvent::Reasoning {
         text: text.into(),
         kind: Some(kind.into()),
-        data: details.or(data).map(Into::into),
+        data: data.map(Into::into),
     })
-}
-
-/// The tokens that a chunk tells of, wherever it does.
-fn usage(chunk: &Chunk) -> Option<Usage> {
-    let choices = chunk.choices.iter().map(|choice| &choice.usage);
-    [&chunk.usage, &chunk.x_groq.usage]
-        .into_iter()
-        .chain(choices)
-        .map(|wire| Usage {
-            input_tokens: wire.prompt_tokens,
-            output_tokens: wire.completion_tokens,
-            total_tokens: wire.total_tokens,
-            reasoning_tokens: wire.completion_tokens_details.reasoning_tokens,
-            cached_input_tokens: wire
-                .prompt_tokens_details
-                .cached_tokens
-                .or(wire.cached_tokens)
-                .or(wire.prompt_cache_hit_tokens),
-        })
-        .find(|usage| !usage.is_unknown())
 }
 
 #[cfg(test)]

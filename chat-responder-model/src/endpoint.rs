@@ -4,10 +4,13 @@
 use std::{fmt, sync::Arc};
 
 use async_openai::config::{Config as _, OPENAI_API_BASE, OpenAIConfig};
+use chat_core::Redactor;
 use reqwest::{
     Url,
     header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
 };
+
+use serde_json::{Map, Value};
 
 use crate::{OpenAiModel, Secret, Timeouts, words::Words};
 
@@ -102,15 +105,7 @@ impl OpenAi {
             .with_org_id("")
             .with_project_id("");
         let mut words = Words::default();
-        if let Some(password) = base.password() {
-            words.hide(password.into());
-        }
-        for (name, value) in base.query_pairs() {
-            // Servers name the version when they refuse it. All else may be a key.
-            if name != "api-version" && !value.is_empty() {
-                words.hide(value.as_ref().into());
-            }
-        }
+        words.hide_parts(&base);
         Ok(Self {
             config,
             base,
@@ -120,6 +115,10 @@ impl OpenAi {
             provider: None,
             timeouts: Timeouts::default(),
         })
+    }
+
+    pub(crate) fn hide_options(&mut self, options: &Map<String, Value>) {
+        self.words.hide_options(options);
     }
 
     /// Sets the API key, sent as a bearer token. Servers that want it elsewhere take it as a [`header`](Self::header).
@@ -148,7 +147,8 @@ impl OpenAi {
     ) -> Result<Self, EndpointError> {
         let (name, value) = (name.as_ref(), value.into());
         let refused = || EndpointError::Header {
-            name: name.to_owned(),
+            // A whole header given for a name would show its value.
+            name: Redactor::default().text(name).into_owned(),
         };
         let header_name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| refused())?;
         self.config = self
@@ -197,7 +197,8 @@ impl OpenAi {
         let host = self.host();
         // The same resource of Azure answers under several hosts, and OpenAI's models under this path.
         let is_azure = host.ends_with(".azure.com") && self.base.path().starts_with("/openai");
-        host == "api.openai.com" || host.ends_with(".openai.azure.com") || is_azure
+        let is_its_own = host == "api.openai.com" || host.ends_with(".api.openai.com");
+        is_its_own || host.ends_with(".openai.azure.com") || is_azure
     }
 
     /// Whether the server is on this machine, where no proxy can lead.
@@ -330,6 +331,10 @@ mod tests {
             openai.clone().header("a b", "x"),
             Err(EndpointError::Header { .. })
         ));
+        let refused = openai
+            .clone()
+            .header("authorization: Bearer canary-key", "");
+        assert!(!refused.unwrap_err().to_string().contains("canary"));
         assert!(matches!(
             openai.header("a", "x\ny"),
             Err(EndpointError::Header { .. })

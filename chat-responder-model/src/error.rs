@@ -63,15 +63,21 @@ pub enum ModelError {
     #[error("the server failed {0}")]
     Server(Box<Refusal>),
     /// The answer ended before the server said that it was whole (law M3).
-    #[error("the answer from {url} was cut off: {cause}")]
+    #[error("the answer from {url} was cut off{}: {cause}", request(request_id))]
     Truncated {
         /// Who answered.
         url: Arc<str>,
         /// How it ended.
         cause: Arc<str>,
+        /// The server's id of the request, where it gave one.
+        request_id: Option<Arc<str>>,
     },
     /// Something took too long.
-    #[error("{url} took longer than {} to {which}; raise the timeout where that is to be expected", seconds(*limit))]
+    #[error(
+        "{url} took longer than {} to {which}{}; raise the timeout where that is to be expected",
+        seconds(*limit),
+        request(request_id)
+    )]
     Timeout {
         /// What did.
         which: TimeoutKind,
@@ -79,10 +85,13 @@ pub enum ModelError {
         limit: Duration,
         /// Who was asked.
         url: Arc<str>,
+        /// The server's id of the request, where its answer had begun with one.
+        request_id: Option<Arc<str>>,
     },
     /// The server answered with something that is no answer.
     #[error(
-        "{url} sent {what}; is it an OpenAI-compatible chat-completions server?{}",
+        "{url} sent {what}{}; is it an OpenAI-compatible chat-completions server?{}",
+        request(request_id),
         excerpt_of(excerpt)
     )]
     Protocol {
@@ -92,6 +101,8 @@ pub enum ModelError {
         what: Arc<str>,
         /// How it begins.
         excerpt: Arc<str>,
+        /// The server's id of the request, where it gave one.
+        request_id: Option<Arc<str>>,
     },
     /// The HTTP client can't be set up on this machine.
     #[error("the HTTP client can't be set up: {0}")]
@@ -117,7 +128,7 @@ pub enum TimeoutKind {
 pub struct Refusal {
     /// Who refused.
     pub url: Arc<str>,
-    /// The HTTP status; 200 where the refusal came inside an answer.
+    /// The HTTP status. Where the refusal came inside an answer it is the one that the words name, or else 200.
     pub status: u16,
     /// What it said; empty where it said nothing.
     pub said: Arc<str>,
@@ -194,6 +205,26 @@ impl ModelError {
         }
     }
 
+    /// The server's id of the request, for its support; where it gave one.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&str> {
+        match self {
+            Self::Truncated { request_id, .. }
+            | Self::Timeout { request_id, .. }
+            | Self::Protocol { request_id, .. } => request_id.as_deref(),
+            Self::Connect { .. }
+            | Self::Client(_)
+            | Self::Authentication(_)
+            | Self::NotFound { .. }
+            | Self::RateLimited(_)
+            | Self::Quota(_)
+            | Self::ContextTooLong(_)
+            | Self::ContentFiltered(_)
+            | Self::Rejected(_)
+            | Self::Server(_) => self.refusal()?.request_id.as_deref(),
+        }
+    }
+
     /// The error as a responder fails with it. (`?` would lose its kind, as for any other error.)
     #[must_use]
     pub fn into_responder_error(self) -> ResponderError {
@@ -241,6 +272,11 @@ fn seconds(duration: Duration) -> String {
     format!("{} s", duration.as_secs_f64())
 }
 
+fn request(id: &Option<Arc<str>>) -> String {
+    id.as_ref()
+        .map_or_else(String::new, |id| format!(" (request {id})"))
+}
+
 fn excerpt_of(excerpt: &str) -> String {
     if excerpt.is_empty() {
         String::new()
@@ -273,6 +309,7 @@ mod tests {
             which: TimeoutKind::FirstChunk,
             limit: Duration::from_secs(300),
             url: "http://localhost:8080/v1".into(),
+            request_id: None,
         };
         assert_eq!(
             error.to_string(),
@@ -282,6 +319,6 @@ mod tests {
 
     #[test]
     fn errors_are_small_enough_to_return() {
-        assert!(size_of::<ModelError>() <= 64, "{}", size_of::<ModelError>());
+        assert!(size_of::<ModelError>() <= 80, "{}", size_of::<ModelError>());
     }
 }

@@ -7,7 +7,7 @@
 //! a cut connection end its stream alike (C44, law M3); what it can't read it logs, keys that a server repeats included (law
 //! M6); and it retries without saying so.
 
-use std::{collections::VecDeque, error::Error, sync::Arc, time::Duration};
+use std::{collections::VecDeque, time::Duration};
 
 use bytes::Bytes;
 use chat_core::{FinishReason, ModelEvent, RecordedError};
@@ -20,8 +20,9 @@ use reqwest::{
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    MAX_SAID_BYTES, ModelError, OpenAiModel, TimeoutKind,
-    answer::{AnswerReader, Ended, Fault, MAX_WORD_BYTES, Progress},
+    ModelError, OpenAiModel, TimeoutKind,
+    answer::{AnswerReader, MAX_WORD_BYTES, Progress},
+    failing::Failing,
     limit::{Limit, Timer, from_now, within},
     refusal::{self, Answered},
     said::Said,
@@ -97,7 +98,8 @@ impl Exchange {
         }
         loop {
             if let Some(event) = self.pending.pop_front() {
-                self.spoke = true;
+                // Tokens that were counted can be counted again.
+                self.spoke |= !matches!(event, ModelEvent::Usage(_));
                 return Some(Ok(self.recordable(event)));
             }
             match std::mem::replace(&mut self.phase, Phase::Over) {
@@ -123,13 +125,34 @@ impl Exchange {
         }
     }
 
-    /// Of what an answer says, its text is written as it is; a finish reason of the server's own is written too, and must hold no
-    /// key (law M6).
+    /// Of what an answer says, its text is written as it is. A finish reason of the server's own and the names of what it calls
+    /// get into errors and records by other ways, and must hold no key (law M6).
     fn recordable(&self, event: ModelEvent) -> ModelEvent {
+        let words = self.model.endpoint().words();
         match event {
-            ModelEvent::Finish(FinishReason::Other(word)) => ModelEvent::Finish(
-                FinishReason::Other(self.model.endpoint().words().shown(&word, MAX_WORD_BYTES)),
-            ),
+            ModelEvent::Finish(FinishReason::Other(word)) => {
+                ModelEvent::Finish(FinishReason::Other(words.shown(&word, MAX_WORD_BYTES)))
+            }
+            ModelEvent::ToolCallStart {
+                index,
+                call_id,
+                tool,
+            } => ModelEvent::ToolCallStart {
+                index,
+                call_id: words.without_secrets(call_id.as_str()).into(),
+                tool: words.without_secrets(tool.as_str()).into(),
+            },
+            ModelEvent::ToolCall {
+                index,
+                call_id,
+                tool,
+                input,
+            } => ModelEvent::ToolCall {
+                index,
+                call_id: words.without_secrets(call_id.as_str()).into(),
+                tool: words.without_secrets(tool.as_str()).into(),
+                input,
+            },
             other => other,
         }
     }
@@ -167,18 +190,19 @@ impl Exchange {
             .model
             .client()?
             .post(endpoint.completions_url())
-            .headers(endpoint.headers())
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
             .header(ACCEPT, HeaderValue::from_static("text/event-stream"))
             // Without it, any encoding may be sent; and what compresses events tends to hold them back.
             .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
+            // Last, since these take the place of ours.
+            .headers(endpoint.headers())
             .body(self.body.clone())
             .send();
         let limit = self.limit(first.map(|limit| (limit, TimeoutKind::FirstChunk)));
         let mut response = match within(&mut self.timer, limit, request).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(self.not_sent(&error)),
-            Err(limit) => return Err(self.timed_out(limit)),
+            Ok(Err(error)) => return Err(self.failing(None).not_sent(&error)),
+            Err(limit) => return Err(self.failing(None).timed_out(limit)),
         };
         let answered = Answered::of(&response);
         let encoding = header(&response, &CONTENT_ENCODING).filter(|name| name != "identity");
@@ -194,7 +218,7 @@ impl Exchange {
         }
         if let Some(encoding) = encoding {
             let what = format!("a compressed body ({encoding}), which nobody asked for");
-            return Err(self.no_answer(&what, ""));
+            return Err(self.failing(Some(&answered)).no_answer(&what, ""));
         }
         let reader = AnswerReader::new(self.model.settings().done_suffices);
         Ok(Reading {
@@ -220,7 +244,7 @@ impl Exchange {
             (Some(_), _) => return self.end(reading),
             (None, Some(_)) if finished => return self.end(reading),
             (None, Some((at, limit))) => {
-                return Err(self.timed_out(Limit {
+                return Err(self.failing(Some(&reading.answered)).timed_out(Limit {
                     at,
                     which: TimeoutKind::Total,
                     limit,
@@ -241,25 +265,19 @@ impl Exchange {
             Ok(Ok(Some(bytes))) => {
                 reading.first = None;
                 let read = reading.reader.feed(&bytes, &mut self.pending);
-                read.map_err(|fault| self.fault(fault, &reading.answered))
+                read.map_err(|fault| self.failing(Some(&reading.answered)).fault(fault))
             }
             Ok(Ok(None)) => self.end(reading),
             // The answer was whole already: what ended the wait for the usage does not matter.
             Ok(Err(_)) | Err(_) if finished => self.end(reading),
-            Ok(Err(error)) => {
-                let cause = format!("the connection broke ({})", cause(&error));
-                Err(ModelError::Truncated {
-                    url: self.url(),
-                    cause: self.shown(&cause),
-                })
-            }
-            Err(limit) => Err(self.timed_out(limit)),
+            Ok(Err(error)) => Err(self.failing(Some(&reading.answered)).broke(&error)),
+            Err(limit) => Err(self.failing(Some(&reading.answered)).timed_out(limit)),
         }
     }
 
     fn end(&mut self, reading: &mut Reading) -> Result<Progress, ModelError> {
         let ended = reading.reader.end(&mut self.pending);
-        ended.map_err(|fault| self.fault(fault, &reading.answered))?;
+        ended.map_err(|fault| self.failing(Some(&reading.answered)).fault(fault))?;
         Ok(Progress::Whole)
     }
 
@@ -291,82 +309,9 @@ impl Exchange {
             .min_by_key(|limit| limit.at)
     }
 
-    fn fault(&self, fault: Fault, answered: &Answered) -> ModelError {
-        let url = self.url();
-        match fault {
-            Fault::Said(said) => refusal::classify(&self.model, answered, &said),
-            Fault::Malformed { what, excerpt } => self.no_answer(what, &excerpt),
-            Fault::Truncated(ended) => {
-                let cause = match ended {
-                    Ended::Short => "it ended without a finish reason",
-                    Ended::Done => {
-                        "it ended with [DONE] and no finish reason; where that is how this server ends every answer, set \
-                         `done_suffices`"
-                    }
-                    Ended::Empty => {
-                        "it ended without a single event, as some servers do where the context is too long"
-                    }
-                };
-                ModelError::Truncated {
-                    url,
-                    cause: cause.into(),
-                }
-            }
-        }
-    }
-
-    fn not_sent(&self, error: &reqwest::Error) -> ModelError {
-        let url = self.url();
-        match (
-            error.is_connect(),
-            error.is_timeout(),
-            self.model.endpoint().waits().connect,
-        ) {
-            (true, true, Some(limit)) => ModelError::Timeout {
-                which: TimeoutKind::Connect,
-                limit,
-                url,
-            },
-            (true, _, _) => ModelError::Connect {
-                url,
-                cause: self.shown(&cause(error)),
-            },
-            (false, _, _) => {
-                let cause = cause(error);
-                if cause.starts_with("invalid HTTP") {
-                    return self.no_answer(&format!("what is no HTTP ({cause})"), "");
-                }
-                let cause = format!("the connection broke before it began ({cause})");
-                ModelError::Truncated {
-                    url,
-                    cause: self.shown(&cause),
-                }
-            }
-        }
-    }
-
-    fn no_answer(&self, what: &str, excerpt: &str) -> ModelError {
-        ModelError::Protocol {
-            url: self.url(),
-            what: self.shown(what),
-            excerpt: self.model.endpoint().words().shown(excerpt, 200),
-        }
-    }
-
-    fn timed_out(&self, limit: Limit) -> ModelError {
-        ModelError::Timeout {
-            which: limit.which,
-            limit: limit.limit,
-            url: self.url(),
-        }
-    }
-
-    fn url(&self) -> Arc<str> {
-        self.model.endpoint().shown()
-    }
-
-    fn shown(&self, text: &str) -> Arc<str> {
-        self.model.endpoint().words().shown(text, MAX_SAID_BYTES)
+    /// How this answer fails, as far as it has begun.
+    fn failing<'a>(&'a self, answered: Option<&'a Answered>) -> Failing<'a> {
+        Failing::new(&self.model, answered)
     }
 }
 
@@ -375,18 +320,11 @@ fn header(response: &Response, name: &HeaderName) -> Option<String> {
     Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
-/// The innermost cause, which says best what is wrong. The outermost says only that sending failed, and shows the URL, which
-/// may hold a password.
-pub(crate) fn cause(error: &reqwest::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes
-        .last()
-        .map_or_else(|| "no cause is known".to_owned(), ToString::to_string)
-}
-
 /// How long to wait before the next try: as long as the server asks, or else ever longer, and never in step with others.
 fn delay(error: &ModelError, retries: u32) -> Duration {
-    if let Some(wait) = error.refusal().and_then(|refusal| refusal.retry_after) {
+    let asked = error.refusal().and_then(|refusal| refusal.retry_after);
+    // No wait at all is honored once: a server that says so with every refusal has not thought of all who would hammer on it.
+    if let Some(wait) = asked.filter(|wait| !wait.is_zero() || retries == 0) {
         return wait;
     }
     let longest = Duration::from_millis(500) * 2_u32.saturating_pow(retries.min(4));

@@ -33,12 +33,14 @@ mod answer;
 mod endpoint;
 mod error;
 mod exchange;
+mod failing;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod limit;
 mod mend;
 mod model;
+mod parse;
 mod plain;
 mod refusal;
 mod request;
@@ -48,6 +50,7 @@ mod secret;
 mod settings;
 mod sse;
 mod tool_calls;
+mod usage;
 mod wire;
 mod words;
 

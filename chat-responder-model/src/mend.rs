@@ -45,9 +45,16 @@ fn between_texts(rest: &str, first: char) -> Taken {
     let number = ["NaN", "Infinity", "-Infinity"]
         .into_iter()
         .find(|number| rest.starts_with(number));
-    match number {
-        Some(number) => (number.len(), Some("null".to_owned())),
-        None => (first.len_utf8(), None),
+    if let Some(number) = number {
+        return (number.len(), Some("null".to_owned()));
+    }
+    // One number beyond all range is read as a whole, and is null as well.
+    let is_part = |b: &u8| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.' | b'e' | b'E');
+    let digits = rest.bytes().take_while(|b| is_part(b)).count();
+    match rest[..digits].parse::<f64>() {
+        Ok(number) if number.is_infinite() => (digits, Some("null".to_owned())),
+        Ok(_) => (digits, None),
+        Err(_) => (first.len_utf8(), None),
     }
 }
 
@@ -76,6 +83,10 @@ mod tests {
         check(
             r#"{"a":NaN,"b":[Infinity,-Infinity],"c":"NaN"}"#,
             r#"{"a":null,"b":[null,null],"c":"NaN"}"#,
+        );
+        check(
+            r#"{"a":1e999,"b":[-2.5E+400,1.5e3],"c":"1e999"}"#,
+            r#"{"a":null,"b":[null,1.5e3],"c":"1e999"}"#,
         );
     }
 

@@ -55,7 +55,10 @@ impl OpenAiModel {
 
     /// Says how it answers.
     #[must_use]
-    pub fn with_settings(self, settings: Settings) -> Self {
+    pub fn with_settings(mut self, settings: Settings) -> Self {
+        if !settings.provider_options.is_empty() {
+            Arc::make_mut(&mut self.endpoint).hide_options(&settings.provider_options);
+        }
         Self {
             settings: Arc::new(settings),
             ..self
@@ -133,5 +136,5 @@ fn build_client(endpoint: &OpenAi) -> Result<Client, ModelError> {
     }
     builder
         .build()
-        .map_err(|error| ModelError::Client(crate::exchange::cause(&error).into()))
+        .map_err(|error| ModelError::Client(crate::failing::cause(&error).into()))
 }

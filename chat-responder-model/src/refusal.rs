@@ -34,6 +34,14 @@ impl Answered {
     }
 }
 
+impl Answered {
+    /// The server's id of the request, fit to show.
+    pub(crate) fn request_id(&self, model: &OpenAiModel) -> Option<Arc<str>> {
+        let id = self.request_id.as_deref()?;
+        Some(model.endpoint().words().shown(id, 128))
+    }
+}
+
 /// The error that a refusal is.
 pub(crate) fn classify(model: &OpenAiModel, answered: &Answered, said: &Said) -> ModelError {
     let shown = |text: &str, limit| model.endpoint().words().shown(text, limit);
@@ -47,7 +55,7 @@ pub(crate) fn classify(model: &OpenAiModel, answered: &Answered, said: &Said) ->
         status,
         said: shown(&said.message, MAX_SAID_BYTES),
         code: shown(&said.code, 64),
-        request_id: answered.request_id.as_deref().map(|id| shown(id, 128)),
+        request_id: answered.request_id(model),
         retry_after: answered.retry_after.or(said.retry_after),
     });
     match cause(
@@ -107,7 +115,7 @@ fn cause(status: u16, code: &str, message: &str) -> Cause {
     if coded(&["invalid_api_key", "authentication_error"]) {
         return Cause::Authentication;
     }
-    if coded(&["model_not_found"]) {
+    if coded(&["model_not_found", "invalid_model"]) {
         return Cause::NotFound;
     }
     if coded(&["rate_limit", "capacity_exceeded"]) {
@@ -119,10 +127,21 @@ fn cause(status: u16, code: &str, message: &str) -> Cause {
         "context size",
         "maximum context",
         "prompt is too long",
+        "input is too long",
+        // Gemini, xAI, and Hugging Face's server.
+        "exceeds the maximum number of tokens",
+        "maximum prompt length",
+        "`max_new_tokens` must be",
     ];
     match status {
         400 | 422 if worded(too_long) => Cause::Context,
-        400 if worded(&["api key not valid", "invalid api key"]) => Cause::Authentication,
+        400 if worded(&["api key not valid", "invalid api key", "incorrect api key"]) => {
+            Cause::Authentication
+        }
+        // OpenRouter, DeepSeek.
+        400 if worded(&["is not a valid model id", "model not exist"]) => Cause::NotFound,
+        // No other key helps where a provider serves nobody.
+        403 if coded(&["unsupported_country"]) => Cause::Request,
         // llama-server's router, about a name it does not know.
         400 if message.starts_with("model '") && message.ends_with("' not found") => {
             Cause::NotFound
@@ -143,8 +162,9 @@ fn cause(status: u16, code: &str, message: &str) -> Cause {
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |text: &str| text.parse::<f64>().ok();
-    if let Some(millis) = text("retry-after-ms").and_then(number) {
-        return Duration::try_from_secs_f64(millis / 1000.0).ok();
+    let millis = text("retry-after-ms").and_then(number);
+    if let Some(wait) = millis.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok()) {
+        return Some(wait);
     }
     let after = text(RETRY_AFTER.as_str())?;
     match number(after) {
@@ -218,6 +238,32 @@ mod tests {
                 Cause::NotFound,
             ),
             (498, "capacity_exceeded", "no", Cause::RateLimit),
+            (
+                400,
+                "",
+                "the input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
+                Cause::Context,
+            ),
+            (
+                400,
+                "",
+                "this model's maximum prompt length is 131072 but the request contains 136973 tokens.",
+                Cause::Context,
+            ),
+            (
+                422,
+                "",
+                "`inputs` tokens + `max_new_tokens` must be <= 8193",
+                Cause::Context,
+            ),
+            (400, "", "incorrect api key provided", Cause::Authentication),
+            (400, "", "foo is not a valid model id", Cause::NotFound),
+            (
+                403,
+                "unsupported_country_region_territory",
+                "no",
+                Cause::Request,
+            ),
             (500, "", "insufficient balance (1008)", Cause::Quota),
             (200, "", "unexpected endpoint or method", Cause::NotFound),
             (400, "", "no", Cause::Request),
@@ -253,6 +299,7 @@ mod tests {
                 Some(Duration::ZERO),
             ),
             ("retry-after", "-1", None),
+            ("retry-after-ms", "NaN", None),
             ("retry-after", "NaN", None),
             ("retry-after", "soon", None),
         ] {

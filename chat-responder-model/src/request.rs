@@ -159,10 +159,15 @@ fn assistant(message: &Message, text: String) -> WireMessage {
         }
     }
     if !reasoning_text.is_empty() {
-        // A server that refuses it has said so with `null`.
-        reasoning
-            .entry("reasoning_content")
-            .or_insert(reasoning_text.into());
+        // Where it came under that name, it was marked so (`answer.rs`). A server that refuses it has said so with `null`.
+        match reasoning.get_mut("reasoning") {
+            Some(place) => *place = reasoning_text.into(),
+            None => {
+                reasoning
+                    .entry("reasoning_content")
+                    .or_insert(reasoning_text.into());
+            }
+        }
     }
     reasoning.retain(|_, value| !value.is_null());
     let message = ChatCompletionRequestAssistantMessage {

@@ -203,9 +203,9 @@ impl Call {
                     return Some(ResponderEvent::Usage(Box::new(usage)));
                 }
                 ModelEvent::Finish(reason) => return Some(self.finish(reason)),
-                ModelEvent::ToolCallStart { tool, .. } | ModelEvent::ToolCall { tool, .. } => {
-                    let asked =
-                        format!("the model called the tool {tool:?}, and this chat gave it none");
+                ModelEvent::ToolCallStart { .. } | ModelEvent::ToolCall { .. } => {
+                    // The journal keeps this, so not the name: it is whatever the server wrote.
+                    let asked = "the model called a tool, and this chat gave it none";
                     return self.fail(
                         ResponderError::new(asked)
                             .with_kind("protocol")

@@ -53,7 +53,12 @@ impl Said {
             .as_array()
             .and_then(|list| list.first())
             .unwrap_or(json);
-        let told = [&json["error"], &json["x_groq"]["error"]];
+        let told = [
+            &json["error"],
+            &json["x_groq"]["error"],
+            // OpenRouter's place for what its provider says.
+            &json["choices"][0]["error"],
+        ];
         if let Some(error) = told.into_iter().find(|error| is_told(error)) {
             return Some(Self::of_object(error, json));
         }
@@ -68,9 +73,11 @@ impl Said {
         let is_error = ["object", "type"]
             .iter()
             .any(|field| json[field] == "error");
+        // Zhipu and DashScope put a code beside their `msg`.
         let has_words = ["detail", "message", "errors"]
             .iter()
-            .any(|field| !json[field].is_null());
+            .any(|field| is_told(&json[field]))
+            || is_told(&json["msg"]) && is_told(&json["code"]);
         (is_error || has_words && json.get("choices").is_none())
             .then(|| Self::of_object(json, &Value::Null))
     }
@@ -265,6 +272,13 @@ mod tests {
         ));
         assert!(!is_error(r#"{"choices":[],"error":{}}"#));
         assert!(!is_error(r#"{"choices":[],"message":"x"}"#));
+        assert!(!is_error(r#"{"usage":{"total_tokens":1},"message":""}"#));
+        assert!(is_error(r#"{"code":1302,"msg":"no"}"#));
+        assert!(!is_error(r#"{"msg":"no"}"#));
+        assert!(is_error(
+            r#"{"choices":[{"delta":{},"error":{"code":502,"message":"no"}}]}"#
+        ));
+        assert!(!is_error(r#"{"choices":[{"delta":{},"error":null}]}"#));
         assert!(!is_error(r#"{"timings":{}}"#));
     }
 }

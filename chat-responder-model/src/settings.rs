@@ -82,7 +82,8 @@ impl fmt::Debug for Settings {
 }
 
 /// How long a model call waits, and for what. `None` waits for ever. Each has its own
-/// [`ModelError::Timeout`](crate::ModelError::Timeout).
+/// [`ModelError::Timeout`](crate::ModelError::Timeout). Whatever a server sends counts as a piece, a comment that keeps the connection
+/// open included: a server that sends nothing else is only held to the total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// For the connection, TLS included; 10 seconds unless set.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chat_core::{CallId, ModelEvent};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::wire::ToolCallDelta;
@@ -22,6 +23,16 @@ pub(crate) struct TooManyCalls;
 #[derive(Debug, Default)]
 pub(crate) struct ToolCalls {
     calls: Vec<Call>,
+    /// How many lists of pieces there were.
+    list: u64,
+}
+
+/// What tells which call a piece belongs to.
+struct Piece<'a> {
+    index: Option<u64>,
+    id: &'a str,
+    name: &'a str,
+    arguments: &'a str,
 }
 
 #[derive(Debug)]
@@ -31,6 +42,8 @@ struct Call {
     call_id: CallId,
     tool: String,
     arguments: String,
+    /// The list of pieces in which it was last named.
+    named_in: Option<u64>,
 }
 
 impl ToolCalls {
@@ -52,22 +65,32 @@ impl ToolCalls {
             }
         };
         let name = delta.function.name;
-        let found = self
-            .calls
-            .iter()
-            .rposition(|call| call.continues(delta.index, &delta.id, &name));
-        // A piece with neither number nor id belongs to the call that is being written.
+        let piece = Piece {
+            index: delta.index,
+            id: &delta.id,
+            name: &name,
+            arguments: &arguments,
+        };
+        let found = self.place_of(&piece);
         let place = match found {
             Some(place) => place,
             None if self.calls.len() == MAX_CALLS => return Err(TooManyCalls),
             None => {
                 let place = self.calls.len();
-                self.calls.push(Call::new(place, delta.index, delta.id));
+                let mut call = Call::new(place, delta.index, delta.id);
+                // Results are told apart by their ids alone.
+                if self.calls.iter().any(|other| other.call_id == call.call_id) {
+                    call.call_id = format!("{}-{place}", call.call_id).into();
+                }
+                self.calls.push(call);
                 place
             }
         };
         let index = u32::try_from(place).unwrap_or(u32::MAX);
         let call = &mut self.calls[place];
+        call.named_in = Some(self.list)
+            .filter(|_| !name.is_empty())
+            .or(call.named_in);
         let mut name_fragment = None;
         // Some servers repeat the whole name with every piece.
         if name != call.tool {
@@ -107,15 +130,44 @@ impl ToolCalls {
         Ok(())
     }
 
-    /// All calls, whole.
-    pub(crate) fn complete(self) -> impl Iterator<Item = ModelEvent> {
+    /// A list of pieces begins.
+    pub(crate) fn begin_list(&mut self) {
+        self.list += 1;
+    }
+
+    /// The call that a piece goes on with; the newest of several.
+    fn place_of(&self, piece: &Piece<'_>) -> Option<usize> {
+        let continues = |call: &Call| {
+            // Nobody names one call twice in one list.
+            let is_other = !piece.name.is_empty() && call.named_in == Some(self.list);
+            !is_other && call.continues(piece)
+        };
+        if piece.index.is_none() && piece.id.is_empty() {
+            // It belongs to the call that is being written, or to none.
+            return self
+                .calls
+                .len()
+                .checked_sub(1)
+                .filter(|last| continues(&self.calls[*last]));
+        }
+        self.calls.iter().rposition(continues)
+    }
+
+    /// All calls, whole. Of an answer that is cut, the last one is as far as it came: where that is before its first argument, it is
+    /// not a call without arguments.
+    pub(crate) fn complete(self, is_cut: bool) -> impl Iterator<Item = ModelEvent> {
+        let last = self.calls.len().saturating_sub(1);
         (0..)
             .zip(self.calls)
-            .map(|(index, call)| ModelEvent::ToolCall {
+            .enumerate()
+            .map(move |(place, (index, call))| ModelEvent::ToolCall {
                 index,
                 call_id: call.call_id,
                 tool: call.tool.into(),
-                input: Arc::new(input(call.arguments)),
+                input: Arc::new(match call.arguments {
+                    arguments if is_cut && place == last => cut_input(arguments),
+                    arguments => input(arguments),
+                }),
             })
     }
 }
@@ -132,20 +184,41 @@ impl Call {
             call_id: call_id.into(),
             tool: String::new(),
             arguments: String::new(),
+            named_in: None,
         }
     }
 
-    /// Whether a piece of this number, id and name goes on with this call. An id that differs begins a call of its own even under a
-    /// number that is taken, since some servers number every call 0; but only with a name, since others change the id.
-    fn continues(&self, index: Option<u64>, id: &str, name: &str) -> bool {
-        if index.is_none() && id.is_empty() {
-            // Only a name can tell: one that comes when arguments were written already is another call's.
-            return name.is_empty() || name == self.tool || self.arguments.is_empty();
+    /// Whether a piece goes on with this call. Some servers number every call 0, others leave out number or id, some repeat id and
+    /// name with every piece, and others change the id: a name tells best.
+    fn continues(&self, piece: &Piece<'_>) -> bool {
+        let same_index = piece.index.is_none() || piece.index == self.wire_index;
+        let same_id = piece.id.is_empty() || piece.id == self.wire_id;
+        if piece.name.is_empty() {
+            return same_index && (same_id || piece.index.is_some());
         }
-        let same_index = index.is_none() || index == self.wire_index;
-        let same_id = id.is_empty() || id == self.wire_id;
-        same_index && (same_id || index.is_some() && name.is_empty())
+        let begins = match (piece.name == self.tool, self.arguments.is_empty()) {
+            // A name in pieces, as far as number or id hold them together.
+            (false, true) => piece.index.is_none() && piece.id.is_empty() && !self.tool.is_empty(),
+            (false, false) => true,
+            // Named once more: the next call of the same tool, where the arguments begin once more.
+            (true, _) => {
+                piece.id.is_empty()
+                    && piece.arguments.trim_start().starts_with('{')
+                    && is_whole(&self.arguments)
+            }
+        };
+        same_index && same_id && !begins
     }
+}
+
+/// Whether arguments are all there.
+fn is_whole(arguments: &str) -> bool {
+    arguments.trim_end().ends_with('}') && serde_json::from_str::<IgnoredAny>(arguments).is_ok()
+}
+
+/// Arguments that may lack their end: they are whole where they read as JSON.
+fn cut_input(arguments: String) -> Value {
+    serde_json::from_str(&arguments).unwrap_or(Value::String(arguments))
 }
 
 /// The arguments as JSON. Models write nothing where a tool takes nothing; what is no JSON stays the text it is.
@@ -157,118 +230,4 @@ fn input(arguments: String) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[track_caller]
-    fn check(deltas: Value, expected: &[(&str, &str, Value)]) {
-        let mut calls = ToolCalls::default();
-        let mut events = Vec::new();
-        for delta in serde_json::from_value::<Vec<ToolCallDelta>>(deltas.clone()).unwrap() {
-            calls.read(delta, &mut events).unwrap();
-        }
-        let complete: Vec<_> = calls.complete().collect();
-        let expected: Vec<_> = (0..)
-            .zip(expected)
-            .map(|(index, (call_id, tool, input))| ModelEvent::ToolCall {
-                index,
-                call_id: (*call_id).into(),
-                tool: (*tool).into(),
-                input: Arc::new(input.clone()),
-            })
-            .collect();
-        assert_eq!(complete, expected, "{deltas}");
-        let starts = events
-            .iter()
-            .filter(|event| matches!(event, ModelEvent::ToolCallStart { .. }))
-            .count();
-        assert_eq!(starts, complete.len());
-    }
-
-    #[test]
-    fn c48_every_call_is_kept_however_it_comes() {
-        let piece = |index: Value, id: &str, name: &str, arguments: &str| json!({"index": index, "id": id, "function": {"name": name, "arguments": arguments}});
-        let (f, g) = (("a", "f", json!({"x": 1})), ("b", "g", json!({})));
-        let both = [f.clone(), g.clone()];
-        // Pieces, as OpenAI sends them.
-        check(
-            json!([
-                piece(json!(0), "a", "f", ""),
-                piece(json!(0), "", "", "{\"x\""),
-                piece(json!(0), "", "", ": 1}"),
-                piece(json!(1), "b", "g", "{}")
-            ]),
-            &both,
-        );
-        // Interleaved.
-        check(
-            json!([
-                piece(json!(0), "a", "f", "{\"x\""),
-                piece(json!(1), "b", "g", "{}"),
-                piece(json!(0), "", "", ": 1}")
-            ]),
-            &both,
-        );
-        // Whole, all under number 0; whole, without numbers; numbers from 1.
-        check(
-            json!([
-                piece(json!(0), "a", "f", "{\"x\":1}"),
-                piece(json!(0), "b", "g", "{}")
-            ]),
-            &both,
-        );
-        check(
-            json!([
-                piece(json!(null), "a", "f", "{\"x\":1}"),
-                piece(json!(null), "b", "g", "")
-            ]),
-            &both,
-        );
-        check(
-            json!([
-                piece(json!(1), "a", "f", "{\"x\":1}"),
-                piece(json!(2), "b", "g", "{}")
-            ]),
-            &both,
-        );
-        // The id and the name repeated with every piece.
-        check(
-            json!([
-                piece(json!(0), "a", "f", "{\"x\""),
-                piece(json!(0), "a", "f", ":1}")
-            ]),
-            std::slice::from_ref(&f),
-        );
-        // Neither number nor id after the first; arguments that are JSON; no id at all; no JSON.
-        check(
-            json!([piece(json!(0), "a", "f", "{\"x\""), {"function": {"arguments": ":1}"}}]),
-            std::slice::from_ref(&f),
-        );
-        check(
-            json!([{"id": "a", "function": {"name": "f", "arguments": {"x": 1}}}]),
-            &[f],
-        );
-        check(
-            json!([{"function": {"name": "f", "arguments": "{"}}]),
-            &[("call-0", "f", json!("{"))],
-        );
-        check(
-            json!([{"function": {"name": "f", "arguments": "1"}}, {"function": {"name": "g", "arguments": "2"}}]),
-            &[("call-0", "f", json!(1)), ("call-1", "g", json!(2))],
-        );
-        // The name in pieces.
-        check(
-            json!([piece(json!(0), "b", "ge", ""), piece(json!(0), "", "t", "")]),
-            &[("b", "get", json!({}))],
-        );
-    }
-    #[test]
-    fn ids_and_names_are_bounded_whatever_a_server_writes() {
-        let long = "é".repeat(MAX_NAME_BYTES);
-        let cut = &long[..MAX_NAME_BYTES];
-        let piece = json!({"index": 0, "id": long, "function": {"name": long}});
-        check(json!([piece, piece]), &[(cut, cut, json!({}))]);
-    }
-}
+mod tests;

@@ -28,13 +28,13 @@ pub(crate) struct GroqFields {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Choice {
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "index")]
     pub(crate) index: u64,
     #[serde(deserialize_with = "lenient")]
-    pub(crate) delta: Delta,
+    pub(crate) delta: Option<Delta>,
     /// The answer in one piece, from servers that don't stream. Some write it beside each delta: there it counts for nothing.
     #[serde(deserialize_with = "lenient")]
-    pub(crate) message: Delta,
+    pub(crate) message: Option<Delta>,
     #[serde(deserialize_with = "lenient")]
     pub(crate) finish_reason: String,
     /// Where Moonshot puts it.
@@ -57,13 +57,16 @@ pub(crate) struct Delta {
     pub(crate) reasoning_details: Value,
     #[serde(deserialize_with = "each")]
     pub(crate) tool_calls: Vec<ToolCallDelta>,
+    /// A tool call as it was written before there could be several.
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) function_call: FunctionDelta,
 }
 
 /// A piece of a tool call.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ToolCallDelta {
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub(crate) index: Option<u64>,
     #[serde(deserialize_with = "lenient")]
     pub(crate) id: String,
@@ -134,12 +137,24 @@ fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
     Ok(read(Value::deserialize(deserializer)?))
 }
 
-/// As [`lenient`], item by item: one that can't be read loses none of the others.
+fn index<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    Ok(count(deserializer)?.unwrap_or_default())
+}
+
+/// More items than any list has that is to be read: what follows is left out. One more than tool calls are taken.
+const MAX_ITEMS: usize = 1025;
+
+/// As [`lenient`], item by item: one that can't be read loses none of the others. What is no object says nothing.
 fn each<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
-        Value::Array(items) => items.into_iter().map(read).collect(),
+        Value::Array(items) => items
+            .into_iter()
+            .filter(Value::is_object)
+            .take(MAX_ITEMS)
+            .map(read)
+            .collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
             Vec::new()
         }
@@ -189,9 +204,10 @@ fn texts(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts
             .iter()
-            .filter_map(|part| part["text"].as_str())
+            .filter_map(|part| part.as_str().or(part["text"].as_str()))
             .collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+        part @ Value::Object(_) => part["text"].as_str().unwrap_or_default().to_owned(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
     }
 }
 
@@ -208,6 +224,7 @@ mod tests {
             .choices
             .remove(0)
             .delta
+            .unwrap()
             .content
             .text
     }
@@ -220,6 +237,8 @@ mod tests {
             json!({"choices": [{"delta": {"content": "Hi"}, "finish_reason": 7}], "usage": {}}),
             json!({"choices": [{"delta": {"content": "Hi", "tool_calls": null}}], "usage": "none", "id": 5}),
             json!({"choices": [{"delta": {"content": [{"type": "text", "text": "H"}, {"text": "i"}]}}]}),
+            json!({"choices": [{"delta": {"content": ["H", "i"]}}]}),
+            json!({"choices": [{"delta": {"content": {"type": "text", "text": "Hi"}}}]}),
             json!({"choices": [{"delta": {"content": "Hi", "tool_calls": {"index": 0}}}], "usage": {"prompt_tokens": -1}}),
         ] {
             assert_eq!(text_of(odd.clone()), "Hi", "{odd}");

@@ -1,8 +1,12 @@
 //! Another program's words made fit to show: without secrets, and bounded. In that order, so that no cut hides a secret.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use chat_core::Redactor;
+use data_encoding::BASE64;
+use percent_encoding::percent_decode_str;
+use reqwest::Url;
+use serde_json::{Map, Value};
 
 use crate::{Secret, sse::MAX_STRAY_BYTES};
 
@@ -21,6 +25,63 @@ impl Words {
     pub(crate) fn hide(&mut self, secret: Secret) {
         self.redactor = std::mem::take(&mut self.redactor).with_secret(secret.expose());
         self.secrets.push(secret);
+    }
+
+    /// What of a URL may be a secret: in the form in which the URL has it, in the form in which it is meant, and in the one in which it is
+    /// sent.
+    pub(crate) fn hide_parts(&mut self, base: &Url) {
+        let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+        let (user, password) = (base.username(), base.password().unwrap_or_default());
+        // A user without a password is a token.
+        for text in [password, if password.is_empty() { user } else { "" }] {
+            for form in [text.to_owned(), decoded(text)] {
+                if !form.is_empty() {
+                    self.hide(form.as_str().into());
+                }
+            }
+        }
+        if !(user.is_empty() && password.is_empty()) {
+            let login = format!("{}:{}", decoded(user), decoded(password));
+            self.hide(BASE64.encode(login.as_bytes()).as_str().into());
+        }
+        let raw = base.query().unwrap_or_default().split('&');
+        for (raw, (name, value)) in raw.filter(|pair| !pair.is_empty()).zip(base.query_pairs()) {
+            // Servers name the version when they refuse it. All else may be a key.
+            if name == "api-version" {
+                continue;
+            }
+            let raw = raw.split_once('=').map_or("", |(_, value)| value);
+            for form in [raw, value.as_ref()] {
+                if !form.is_empty() {
+                    self.hide(form.into());
+                }
+            }
+        }
+    }
+
+    /// Takes out of a server's words what these options hold under a credential's name: some take a key there.
+    pub(crate) fn hide_options(&mut self, options: &Map<String, Value>) {
+        let redactor = Redactor::default();
+        let mut waiting: Vec<(bool, &Value)> = named(&redactor, options, false).collect();
+        while let Some((is_secret, value)) = waiting.pop() {
+            match value {
+                Value::String(text) if is_secret => self.hide(text.as_str().into()),
+                Value::Array(items) => waiting.extend(items.iter().map(|item| (is_secret, item))),
+                Value::Object(fields) => waiting.extend(named(&redactor, fields, is_secret)),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+        }
+    }
+
+    /// The text without what the server was sent; nothing else is taken out.
+    pub(crate) fn without_secrets<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let holds = |secret: &Secret| text.contains(secret.expose());
+        // A name is a key as a whole, or holds none.
+        if self.secrets.iter().any(holds) {
+            self.redactor.text(text)
+        } else {
+            Cow::Borrowed(text)
+        }
     }
 
     /// The text without secrets, at most `limit` bytes of it.
@@ -51,6 +112,17 @@ impl Words {
         let longest = self.secrets.iter().filter_map(cut).max().unwrap_or(0);
         &text[..text.len() - longest]
     }
+}
+
+/// The values of an object, and whether each stands under a credential's name.
+fn named<'v>(
+    redactor: &Redactor,
+    fields: &'v Map<String, Value>,
+    is_secret: bool,
+) -> impl Iterator<Item = (bool, &'v Value)> {
+    fields
+        .iter()
+        .map(move |(name, value)| (is_secret || redactor.hides_field(fields, name), value))
 }
 
 #[cfg(test)]

@@ -55,6 +55,7 @@ fn m1_settings_are_sent_and_options_lie_over_them() {
     );
     for (url, is_openai) in [
         ("https://api.openai.com/v1", true),
+        ("https://eu.api.openai.com/v1", true),
         ("https://n.openai.azure.com/openai/deployments/d", true),
         (
             "https://n.cognitiveservices.azure.com/openai/deployments/d",
