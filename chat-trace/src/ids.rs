@@ -2,9 +2,9 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use chat_core::{ApprovalId, Redactor};
+use chat_core::{ApprovalId, Redactor, TraceNode};
 
-use crate::summary::line;
+use crate::{layout::row_kind, summary::line};
 
 /// How many bytes of a node's id a row takes as they are.
 const MAX_BYTES: usize = 256;
@@ -31,8 +31,15 @@ impl Ids {
         }
     }
 
-    /// The row's id of the node at an index.
-    pub(crate) fn give(&mut self, index: usize, id: &Arc<str>, redactor: &Redactor) -> Arc<str> {
+    /// The row's id of the node at an index. One that has no row takes none from others.
+    pub(crate) fn of(&mut self, index: usize, node: &TraceNode, redactor: &Redactor) -> Arc<str> {
+        match row_kind(node) {
+            Some(_) => self.give(index, &node.id, redactor),
+            None => node.id.clone(),
+        }
+    }
+
+    fn give(&mut self, index: usize, id: &Arc<str>, redactor: &Redactor) -> Arc<str> {
         let mut text = if id.len() > MAX_BYTES {
             let head = line(id, HEAD, redactor);
             format!("{}…#{index}", head.trim_end_matches('…'))

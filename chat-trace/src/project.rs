@@ -45,7 +45,7 @@ pub fn project(tree: &TraceTree, options: &ProjectOptions) -> Vec<TraceRow> {
     let ids: Vec<_> = nodes
         .iter()
         .enumerate()
-        .map(|(index, node)| names.give(index, &node.id, &options.redactor))
+        .map(|(index, node)| names.of(index, node, &options.redactor))
         .collect();
     drop(names);
     let failed = failed_children(&nodes, &layout);

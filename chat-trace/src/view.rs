@@ -157,7 +157,7 @@ impl TraceView {
 
     fn push(&mut self, node: Arc<TraceNode>, stale: &mut Stale) {
         let index = self.nodes.len();
-        let id = self.names.give(index, &node.id, &self.options.redactor);
+        let id = self.names.of(index, &node, &self.options.redactor);
         self.layout.push(&node);
         self.ids.push(id);
         self.failed.push(0);
