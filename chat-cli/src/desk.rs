@@ -158,7 +158,6 @@ impl Desk {
             self.notes.say("\n");
         }
         if self.screen.is_terminal() {
-            self.notes.erase();
             self.screen.end_line();
         }
     }

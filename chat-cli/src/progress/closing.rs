@@ -75,21 +75,29 @@ fn time(turn: &TurnRecord) -> Option<String> {
     u64::try_from(millis).ok().map(took)
 }
 
-/// The rows that failed, each indented by those above it that did; of many the first.
+/// The rows that failed, each indented by those above it that did; of many the first. What several fail by, one after the other, is
+/// told once.
 pub(super) fn failed(rows: &[Arc<TraceRow>], at: Moment, columns: usize) -> Vec<String> {
-    let is_failed = |row: &&Arc<TraceRow>| row.status == Some(RowStatus::Error);
     // The depths of those above that failed.
     let mut above: Vec<usize> = Vec::new();
     let mut lines = Vec::new();
     let mut more = 0;
-    for row in rows.iter().filter(is_failed) {
+    let mut told = None;
+    for row in rows {
+        above.retain(|depth| *depth < row.depth);
+        if row.status != Some(RowStatus::Error) {
+            continue;
+        }
         if lines.len() == MAX_FAILED {
             more += 1;
             continue;
         }
-        above.retain(|depth| *depth < row.depth);
         let mut alone = TraceRow::clone(row);
         alone.depth = above.len();
+        if told == Some(&row.error) {
+            alone.error = None;
+        }
+        told = Some(&row.error);
         lines.push(line(&alone, at, columns));
         above.push(row.depth);
     }
@@ -97,4 +105,41 @@ pub(super) fn failed(rows: &[Arc<TraceRow>], at: Moment, columns: usize) -> Vec<
         lines.push(fit(&format!("… {more} more"), columns).into_owned());
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::progress::layout::tests::{NOW, row};
+
+    #[test]
+    fn c_rows_that_failed_stand_in_those_that_failed_too() {
+        let failed_by = |why: &str| json!({"status": "error", "error": why});
+        let mut rows = vec![
+            row(0, "draft", failed_by("no host")),
+            row(1, "m", failed_by("no host")),
+            row(1, "fetch", failed_by("gone")),
+            row(1, "n", json!({})),
+            row(0, "both", json!({"status": "stopped"})),
+            row(1, "left", failed_by("late")),
+            row(3, "k", failed_by("late")),
+            row(1, "right", failed_by("late")),
+        ];
+        let lines = |rows: &[Arc<TraceRow>]| failed(rows, NOW, 40);
+        let expected = [
+            "✗ draft  no host",
+            "  ✗ m",
+            "  ✗ fetch  gone",
+            "✗ left  late",
+            "  ✗ k",
+            "✗ right",
+        ];
+        assert_eq!(lines(&rows), expected);
+        rows.extend((0..5).map(|_| row(0, "more", json!({"status": "error"}))));
+        let lines = lines(&rows);
+        assert_eq!(lines.len(), MAX_FAILED + 1);
+        assert_eq!(lines.last().unwrap(), "… 3 more");
+    }
 }

@@ -128,18 +128,18 @@ fn rank(row: &TraceRow) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::{Value, json};
 
     use super::*;
 
-    const NOW: Moment = Moment {
+    pub(in crate::progress) const NOW: Moment = Moment {
         now: Timestamp::UNIX_EPOCH,
         frame: 1,
     };
 
     /// A row of the projection, as others read it.
-    fn row(depth: usize, title: &str, more: Value) -> Arc<TraceRow> {
+    pub(in crate::progress) fn row(depth: usize, title: &str, more: Value) -> Arc<TraceRow> {
         let mut row =
             json!({"id": title, "depth": depth, "kind": "step", "name": title, "title": title});
         let Value::Object(more) = more else {

@@ -16,6 +16,8 @@ const MAX_INDENTS: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     said: HashMap<Arc<str>, Said>,
+    /// The error that was told last.
+    error: Option<Arc<str>>,
     due: Vec<String>,
 }
 
@@ -60,18 +62,23 @@ impl Plain {
         };
         if said != Some(now) {
             self.said.insert(row.id.clone(), now);
-            self.due.push(line(row));
+            // A step fails by what failed in it, which was told just before.
+            let is_told = row.error.is_some() && row.error == self.error;
+            self.due.push(line(row, is_told));
+            if let Some(error) = &row.error {
+                self.error = Some(error.clone());
+            }
         }
     }
 }
 
-fn line(row: &TraceRow) -> String {
+fn line(row: &TraceRow, is_told: bool) -> String {
     let indent = "  ".repeat(row.depth.min(MAX_INDENTS));
     let mut text = format!("{indent}{}", row.title);
     if let Some(millis) = row.duration_ms {
         text.push_str(&format!(", {}", took(millis)));
     }
-    if let Some(error) = &row.error {
+    if let (Some(error), false) = (&row.error, is_told) {
         text.push_str(&format!(": {error}"));
     }
     fit(&one_line(&text), MAX_COLUMNS).into_owned()

@@ -80,6 +80,11 @@ impl Stage {
         self.tells();
     }
 
+    fn fails_by(&mut self, index: NodeIndex, why: &str) {
+        let error = chat_core::RecordedError::of(why, "error", None);
+        self.tree.update(index, |node| node.error = Some(error));
+    }
+
     fn tells(&mut self) {
         let tree = self.tree.clone();
         self.sees(&ChatEvent::RunUpdate { seq: 0, tree });
@@ -262,13 +267,13 @@ async fn c_what_failed_stays_where_the_turn_did_and_nothing_else() {
         ),
         (
             TurnStatus::Failed,
-            "✗ reply failed  1.0 s\n  ✗ fetch failed  1.0 s\n\
+            "✗ reply failed  1.0 s  no host\n  ✗ fetch failed  1.0 s\n\
              ✗ failed after 1 step, 1 model call, 1 tool call · 1,431\n\
              tokens · 1.0 s",
         ),
         (
             TurnStatus::Canceled,
-            "✗ reply failed  1.0 s\n  ✗ fetch failed  1.0 s\n\
+            "✗ reply failed  1.0 s  no host\n  ✗ fetch failed  1.0 s\n\
              ■ canceled after 1 step, 1 model call, 1 tool call · 1,4\n31 tokens · 1.0 s",
         ),
     ] {
@@ -277,6 +282,9 @@ async fn c_what_failed_stays_where_the_turn_did_and_nothing_else() {
         stage.begins(Some(step), TraceKind::Model, "m", Value::Null);
         let tool = stage.begins(Some(step), TraceKind::Tool, "fetch", Value::Null);
         stage.passes(1_000).await;
+        for index in [tool, step] {
+            stage.fails_by(index, "no host");
+        }
         stage.ends(tool, TraceStatus::Failed);
         stage.ends(step, TraceStatus::Failed);
         stage.turn_ends(status);
@@ -344,15 +352,10 @@ async fn c_a_pipe_gets_plain_lines_of_what_begins_and_ends() {
         stage.tells();
     }
     stage.passes(1_200).await;
-    stage.tree.update(tool, |node| {
-        node.error = Some(chat_core::RecordedError::of(
-            &"x".repeat(1_000),
-            "error",
-            None,
-        ));
-    });
-    stage.ends(tool, TraceStatus::Failed);
-    stage.ends(step, TraceStatus::Done);
+    for index in [tool, step] {
+        stage.fails_by(index, &"x".repeat(1_000));
+        stage.ends(index, TraceStatus::Failed);
+    }
     stage.ends(later, TraceStatus::Aborted);
     stage.turn_ends(TurnStatus::Completed);
     let said = notes.text();
@@ -367,7 +370,7 @@ async fn c_a_pipe_gets_plain_lines_of_what_begins_and_ends() {
     assert_eq!(
         said[3..],
         [
-            "reply done, 1.2 s",
+            "reply failed, 1.2 s",
             "1 step, 1 tool call · 1,431 tokens · 1.2 s"
         ]
     );
