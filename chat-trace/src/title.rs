@@ -13,6 +13,7 @@ pub(crate) fn title(node: &TraceNode, kind: RowKind, name: &str, failed: u32) ->
             TraceStatus::Running => "Running in parallel".to_owned(),
             _ => plain(node, "Parallel"),
         },
+        RowKind::Catch if never_began(node) => "Never started, with a fallback".to_owned(),
         RowKind::Catch => catch(node.status, failed).to_owned(),
         RowKind::Tool if node.status == TraceStatus::Failed && error_kind(node) == "denied" => {
             format!("{name} denied")
@@ -36,8 +37,14 @@ fn plain(node: &TraceNode, name: &str) -> String {
         TraceStatus::Done => format!("{name} done"),
         TraceStatus::Failed if error_kind(node) == "timeout" => format!("{name} timed out"),
         TraceStatus::Failed => format!("{name} failed"),
+        TraceStatus::Aborted if never_began(node) => format!("{name} never started"),
         TraceStatus::Aborted => format!("{name} stopped"),
     }
+}
+
+/// Whether it was given up before it began: a tool that nobody approved has not run. Where no times are kept, nothing is said of it.
+fn never_began(node: &TraceNode) -> bool {
+    node.status == TraceStatus::Aborted && node.started_at.is_none() && node.ended_at.is_some()
 }
 
 fn model(node: &TraceNode, name: &str) -> String {
@@ -71,7 +78,7 @@ fn error_kind(node: &TraceNode) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use chat_core::{RecordedError, TraceKind};
+    use chat_core::{RecordedError, Timestamp, TraceKind};
 
     use super::*;
 
@@ -151,6 +158,30 @@ mod tests {
         check(RowKind::Catch, "catch", 1, expected);
         let failed = titled(RowKind::Catch, "catch", TraceStatus::Failed, "", 2);
         assert_eq!(failed, "Fallback failed too");
+    }
+
+    #[test]
+    fn p2_what_was_given_up_before_it_began_never_started() {
+        let titled = |kind, status, started, ended| {
+            let at = |millis: Option<i64>| millis.and_then(|at| Timestamp::from_millis(at).ok());
+            let mut node = TraceNode::new("id", TraceKind::Task, "x");
+            node.status = status;
+            (node.started_at, node.ended_at) = (at(started), at(ended));
+            title(&node, kind, "x", 0)
+        };
+        for (kind, expected) in [
+            (RowKind::Tool, "x never started"),
+            (RowKind::Parallel, "Parallel never started"),
+            (RowKind::Catch, "Never started, with a fallback"),
+        ] {
+            assert_eq!(titled(kind, TraceStatus::Aborted, None, Some(5)), expected);
+        }
+        let stopped = titled(RowKind::Tool, TraceStatus::Aborted, Some(1), Some(5));
+        assert_eq!(stopped, "x stopped");
+        let untimed = titled(RowKind::Tool, TraceStatus::Aborted, None, None);
+        assert_eq!(untimed, "x stopped");
+        let denied = titled(RowKind::Tool, TraceStatus::Failed, None, Some(5));
+        assert_eq!(denied, "x failed");
     }
 
     #[test]
