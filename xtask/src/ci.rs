@@ -23,6 +23,7 @@ const STAGES: &[(&str, Stage)] = &[
     ("doc", doc),
     ("test", test),
     ("doctest", doctest),
+    ("outside", outside),
     ("conformance", conformance),
     ("torture", torture),
     ("demo", demo),
@@ -111,6 +112,21 @@ fn test(workspace: &Workspace) -> Result<Tally> {
 
 fn doctest(workspace: &Workspace) -> Result<Tally> {
     tests(workspace.cargo(&["test", "--workspace", "--doc", "--no-fail-fast"]))
+}
+
+/// Packages that are in no workspace, lest others build what only they need: they must not rot unseen. (The fuzz targets of
+/// the model responder are left to `cargo xtask fuzz`: they build all its dependencies once more, for flags of their own.)
+fn outside(workspace: &Workspace) -> Result<Tally> {
+    let mut total = Tally::default();
+    for package in ["bench", "chat-trace/fuzz"] {
+        let manifest = format!("{package}/Cargo.toml");
+        let mut command = workspace.cargo(&["check", "--locked", "--manifest-path"]);
+        command.arg(workspace.root.join(manifest));
+        // One folder for all, beside what the workspace builds.
+        command.args(["--target-dir", "target/outside"]);
+        total += check(command)?;
+    }
+    Ok(total)
 }
 
 fn conformance(workspace: &Workspace) -> Result<Tally> {
