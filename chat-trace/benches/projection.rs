@@ -157,7 +157,7 @@ fn tree(nodes: usize) -> TraceTree {
     while tree.len() < nodes {
         let nth = tree.len();
         match nth % 8 {
-            0 if nth % 40 == 0 => {
+            0 if nth.is_multiple_of(40) => {
                 let node = TraceNode::new(format!("0/0/{nth}"), TraceKind::Parallel, "parallel");
                 place = tree.push(Some(sequence), node);
             }
@@ -215,7 +215,7 @@ fn tool(nth: usize, input: usize) -> TraceNode {
 }
 
 fn output(nth: usize) -> Value {
-    if nth % 3 == 0 {
+    if nth.is_multiple_of(3) {
         return json!({
             "lines": nth,
             "text": "use std::io;\n\nfn main() -> io::Result<()> {\n    run()\n}\n".repeat(8),

@@ -15,6 +15,8 @@ mod text;
 use chat_core::Redactor;
 use serde_json::Value;
 
+pub(crate) use self::{size::Size, text::WINDOW};
+
 use self::{draft::Draft, text::Held};
 
 /// A value on one line of at most `max_chars` characters (Unicode scalar values), without credentials and without anything that

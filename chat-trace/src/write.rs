@@ -9,7 +9,7 @@ use crate::{
     ProjectOptions, RowKind, RowStatus, TraceRow,
     ids::of_approval,
     options::SUMMARY_CHARS,
-    summary::{line, summarize},
+    summary::{Size, WINDOW, beginning, line, summarize},
     title,
 };
 
@@ -17,8 +17,6 @@ use crate::{
 const NAME_CHARS: usize = 64;
 /// How long a provider's and a model's name are at most, in characters.
 const MODEL_CHARS: usize = 128;
-/// How many bytes of a text that has ended are looked at.
-const WINDOW: usize = 64 * 1024;
 
 /// Where a row stands.
 pub(crate) struct Site {
@@ -185,7 +183,7 @@ impl<'a> Writer<'a> {
         let text = &node.partial_text;
         if node.status.is_open() && !text.is_empty() {
             // Its pieces are never walked while there are more to come (law W8).
-            let so_far = self.line(&format!("{} so far", size(text.len())), self.chars);
+            let so_far = self.line(&format!("{} so far", Size::Bytes(text.len())), self.chars);
             return (!so_far.is_empty()).then(|| so_far.into());
         }
         match &node.output {
@@ -195,22 +193,17 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A text that has ended.
+    /// A text that has ended, as far as it is looked at.
     fn ended(&self, text: &PartialText) -> Option<Arc<str>> {
-        if text.len() <= WINDOW {
-            return self.summary(&Value::from(text.to_string()));
-        }
-        let mut head = String::new();
+        let mut head = String::with_capacity(text.len().min(WINDOW));
         for piece in text.pieces() {
             let room = WINDOW - head.len();
-            if room == 0 {
+            head.push_str(&piece[..piece.floor_char_boundary(room)]);
+            if piece.len() > room {
                 break;
             }
-            head.push_str(&piece[..piece.floor_char_boundary(room)]);
         }
-        let size = format!(" ({})", size(text.len()));
-        let summary = self.line(&head, self.chars.saturating_sub(size.len()));
-        let summary = self.line(&format!("{summary}{size}"), self.chars);
+        let summary = beginning(&head, text.len(), self.chars, self.redactor);
         (!summary.is_empty()).then(|| summary.into())
     }
 
@@ -260,46 +253,11 @@ fn duration_ms(node: &TraceNode) -> Option<u64> {
     Some(u64::try_from(millis).unwrap_or(0))
 }
 
-/// A number of bytes as a person reads it.
-fn size(bytes: usize) -> String {
-    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
-    if bytes == 1 {
-        return "1 byte".to_owned();
-    }
-    if bytes < 1000 {
-        return format!("{bytes} bytes");
-    }
-    let mut tenths = bytes / 100;
-    let mut unit = 0;
-    while tenths >= 10_000 && unit + 1 < UNITS.len() {
-        tenths /= 1000;
-        unit += 1;
-    }
-    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
-}
-
 #[cfg(test)]
 mod tests {
     use chat_core::{Timestamp, TraceKind, TraceStatus};
 
     use super::*;
-
-    #[test]
-    fn sizes_read_as_a_person_says_them() {
-        for (bytes, expected) in [
-            (1, "1 byte"),
-            (999, "999 bytes"),
-            (1_000, "1.0 kB"),
-            (1_249, "1.2 kB"),
-            (999_999, "999.9 kB"),
-            (1_000_000, "1.0 MB"),
-            (10_345_678, "10.3 MB"),
-            (2_500_000_000, "2.5 GB"),
-            (usize::MAX, "18446744.0 TB"),
-        ] {
-            assert_eq!(size(bytes), expected);
-        }
-    }
 
     #[test]
     fn p3_a_clock_that_was_set_back_gives_no_negative_duration() {

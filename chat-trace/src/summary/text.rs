@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::size::Size;
 
 /// How many bytes of texts one summary looks at.
-pub(super) const WINDOW: usize = 64 * 1024;
+pub(crate) const WINDOW: usize = 64 * 1024;
 
 /// How much of the window one text may use up for being JSON: others want to be seen as well.
 const JSON_WINDOW: usize = WINDOW / 4 * 3;

@@ -132,7 +132,8 @@ impl Run {
                     retryable: None,
                 });
             }
-            Change::Text(text) => node.partial_text.push(text.into()),
+            // Apart from the piece before: `a` in front of a key makes another word of it.
+            Change::Text(text) => node.partial_text.push(format!(" {text}").into()),
             Change::Input(value) => node.input = Some(Arc::new(value)),
             Change::Output(value) => node.output = Some(Arc::new(value)),
             Change::Call(call) => node.call_id = call.map(|call| call.to_string().into()),
@@ -201,11 +202,11 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         6 => draft().prop_map(Act::Push),
         6 => (any::<usize>(), change()).prop_map(|(at, change)| Act::Change(at, change)),
-        2 => (0..6_u8, 0..4_u8, any::<usize>())
+        2 => (0..6_u8, 0..2_u8, any::<usize>())
             .prop_map(|(id, call, step)| Act::Ask(id, call, step)),
         1 => any::<usize>().prop_map(Act::Withdraw),
         1 => any::<usize>().prop_map(Act::Shuffle),
-        3 => Just(Act::Look),
+        9 => Just(Act::Look),
     ]
 }
 
@@ -215,7 +216,7 @@ fn draft() -> impl Strategy<Value = Draft> {
         8 => any::<usize>().prop_map(Parent::Of),
         1 => any::<u32>().prop_map(Parent::Odd),
     ];
-    let call = prop::option::of(0..4_u8);
+    let call = prop::option::of(0..2_u8);
     (parent, kind(), text(), text(), call, status()).prop_map(
         |(parent, kind, id, name, call, status)| Draft {
             parent,
@@ -237,7 +238,7 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
         2 => text().prop_map(Change::Text),
         1 => value().prop_map(Change::Input),
         1 => value().prop_map(Change::Output),
-        1 => prop::option::of(0..4_u8).prop_map(Change::Call),
+        1 => prop::option::of(0..2_u8).prop_map(Change::Call),
         1 => (millis(), millis()).prop_map(|(one, two)| Change::Times(one, two)),
         1 => text().prop_map(Change::Model),
         1 => any::<u64>().prop_map(Change::Usage),

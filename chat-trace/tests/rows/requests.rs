@@ -29,7 +29,7 @@ fn request(id: &str, call: &str, step: &str) -> Arc<ApprovalRequest> {
         tool_name: "deploy".into(),
         input: Arc::new(json!({"to": "production"})),
         step: step.into(),
-        requested_at: Timestamp::from_millis(5).unwrap(),
+        requested_at: Timestamp::from_millis(5).expect("a time"),
     })
 }
 
@@ -45,7 +45,7 @@ fn around(tree: &TraceTree, requests: &[Arc<ApprovalRequest>]) -> Vec<(String, S
         .map(|row| {
             let around = row.parent.as_deref().unwrap_or("top");
             (
-                row.approval_id.as_ref().unwrap().to_string(),
+                row.approval_id.as_ref().expect("it has one").to_string(),
                 around.to_owned(),
             )
         })
