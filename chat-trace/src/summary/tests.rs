@@ -153,7 +153,14 @@ fn p3_a_cluster_is_shown_whole_or_not_at_all() {
     );
     check(&json!(format!("a{zalgo}b")), &[(300, "a… (503 chars)")]);
     check(&json!("🇩🇪🇫🇷🇮🇹"), &[(5, "🇩🇪🇫🇷…"), (4, "🇩🇪…")]);
-    // The window ends within it.
+    // What is looked at ends within one of them.
+    for spaces in 0..300 {
+        let text = format!("{}{}", " ".repeat(spaces), family.repeat(200));
+        let summary = summarize(&json!(text), 20, &Redactor::default());
+        let shown = summary.trim_end_matches('…');
+        assert!(shown.split(family).all(str::is_empty), "{summary}");
+    }
+    // And within the only one.
     check(&json!("\u{301}".repeat(50_000)), &[(300, "… (100.0 kB)")]);
 }
 

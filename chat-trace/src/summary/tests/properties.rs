@@ -150,7 +150,7 @@ fn odd() -> impl Strategy<Value = String> {
         any::<char>().prop_map(String::from),
         "\\PC{1,6}",
         Just("\u{336}".repeat(40)),
-        Just("long ".repeat(2000)),
+        Just("long ".repeat(400)),
     ];
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }

@@ -140,9 +140,9 @@ impl Place {
     }
 }
 
-/// So many bytes of words that are no part of anything else, and short enough to be shown up to the cut: mostly white space.
+/// So many bytes of which so few characters are left that what stands behind them is shown, where it is looked at.
 fn filler(bytes: usize) -> String {
-    let mut filler = "x          ".repeat(bytes / 11 + 1);
+    let mut filler = format!("x{}", " ".repeat(999)).repeat(bytes / 1000 + 1);
     filler.truncate(bytes.saturating_sub(1));
     filler + " "
 }
@@ -152,8 +152,8 @@ fn p1_a_known_secret_stays_hidden_at_every_cut() {
     let secret = "correct-horse-battery";
     let redactor = Redactor::default().with_secret(secret);
     for before in 0..60 {
-        let text = format!("{}{secret} {}", "y".repeat(before), "z".repeat(9000));
-        for room in 1..90 {
+        let text = format!("{}{secret} {}", "y".repeat(before), "z".repeat(4500));
+        for room in (1 + before % 7..90).step_by(7) {
             for value in [
                 json!(text),
                 json!({"a": text, "b": text}),
