@@ -1,18 +1,20 @@
 //! What using the crates reads like, as a stranger would write it: a whole chat, watching, steering, canceling, retrying,
-//! responders of one's own, approvals. (A store author's test file is `chat-store-file/tests/laws.rs`.)
+//! responders of one's own, approvals, rows for a UI. (A store author's test file is `chat-store-file/tests/laws.rs`.)
 #![allow(clippy::unwrap_used, reason = "a test panics where it is wrong")]
 
 use std::{error::Error, sync::Arc};
 
-use chat_conformance::{ScriptedResponder, ScriptedServer};
+use chat_conformance::{ScriptedModel, ScriptedResponder, ScriptedServer};
 use chat_core::{
     ApprovalRequest, ChatEvent, Decision, Execution, MemoryStore, Reply, Responder, ResponderEvent,
     Timestamp, TurnError, TurnRequest,
 };
+use chat_responder_agent::{Agent, AgentResponder, Step};
 use chat_responder_model::{ModelResponder, OpenAi};
 use chat_runtime::{Chat, responder_fn};
 use chat_store_file::FileStore;
 use chat_store_sqlite::SqliteStore;
+use chat_trace::{ProjectOptions, RowChange, TraceRow, TraceView};
 
 type Tested = Result<(), Box<dyn Error>>;
 
@@ -188,5 +190,40 @@ async fn approvals() -> Tested {
     assert_eq!(call.answered().await.1, denied);
     call.finish(Reply::text("Done."));
     assert_eq!(&*turn.await?.text, "Done.");
+    Ok(())
+}
+
+/// A user interface of one's own: it holds the rows as they stand.
+#[derive(Default)]
+struct Ui(Vec<Arc<TraceRow>>);
+
+impl Ui {
+    fn apply(&mut self, change: RowChange) {
+        change.apply(&mut self.0);
+    }
+}
+
+#[tokio::test]
+async fn rows_for_a_ui() -> Tested {
+    let (model, mut script) = ScriptedModel::new();
+    let responder = AgentResponder::new("engineer", move |_| {
+        Agent::new(model.clone()).then(Step::new("reply").prompt("Hello"))
+    });
+    let chat = Chat::new(responder.stream("reply"), MemoryStore::default());
+    let turn = chat.create_session().await?.send("Hello");
+    let (mut events, mut ui) = (turn.events()?, Ui::default());
+    script.next_call().await.answer("Hi.");
+
+    let mut trace = TraceView::new(ProjectOptions::default());
+    while let Some(event) = events.next().await {
+        if let ChatEvent::RunUpdate { tree, .. } = event {
+            for change in trace.update(&tree, &turn.requests()) {
+                ui.apply(change);
+            }
+        }
+    }
+
+    let titles: Vec<_> = ui.0.iter().map(|row| &*row.title).collect();
+    assert_eq!(titles, ["reply done", "scripted answered"]);
     Ok(())
 }
