@@ -70,3 +70,8 @@ pub use project::project;
 pub use row::{RowKind, RowStatus, TraceRow};
 pub use summary::summarize;
 pub use view::TraceView;
+
+/// The examples of the page on traces.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/trace.md")]
+struct Page;
