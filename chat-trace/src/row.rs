@@ -79,7 +79,7 @@ pub struct TraceRow {
     /// A summary of what went in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Arc<str>>,
-    /// A summary of what came out; of what is still writing, how much there is.
+    /// A summary of what came out, unless that is its error alone; of what is still writing, how much there is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Arc<str>>,
     /// The request that waits for an answer; of approval rows alone.

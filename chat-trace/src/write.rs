@@ -187,6 +187,7 @@ impl<'a> Writer<'a> {
             return (!so_far.is_empty()).then(|| so_far.into());
         }
         match &node.output {
+            Some(output) if is_its_error(output, node) => None,
             Some(output) => self.summary(output),
             None if text.is_empty() => None,
             None => self.ended(text),
@@ -247,6 +248,15 @@ fn status(node: &TraceNode) -> Option<RowStatus> {
     }
 }
 
+/// Whether what came out is the node's error and nothing else, `{"error": ".."}`: what a model reads of a tool that failed.
+fn is_its_error(output: &Value, node: &TraceNode) -> bool {
+    let (Some(fields), Some(error)) = (output.as_object(), &node.error) else {
+        return false;
+    };
+    let said = fields.get("error").and_then(Value::as_str);
+    fields.len() == 1 && said == Some(&*error.message)
+}
+
 /// A clock that was set back in between gives 0.
 fn duration_ms(node: &TraceNode) -> Option<u64> {
     let millis = node.ended_at?.as_millis() - node.started_at?.as_millis();
@@ -256,6 +266,7 @@ fn duration_ms(node: &TraceNode) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use chat_core::{Timestamp, TraceKind, TraceStatus};
+    use serde_json::json;
 
     use super::*;
 
@@ -329,6 +340,30 @@ mod tests {
             ),
         ] {
             assert_eq!(output(status, text, value).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_once() {
+        for (value, expected) in [
+            (json!({"error": "no luck"}), None),
+            (
+                json!({"error": "try later"}),
+                Some("{error: \"try later\"}"),
+            ),
+            (
+                json!({"error": "no luck", "code": 7}),
+                Some("{code: 7, error: \"no luck\"}"),
+            ),
+            (json!("no luck"), Some("no luck")),
+        ] {
+            let row = row(|node| {
+                node.status = TraceStatus::Failed;
+                node.output = Some(Arc::new(value));
+                node.error = Some(chat_core::RecordedError::of("no luck", "error", None));
+            });
+            assert_eq!(row.output.as_deref(), expected);
+            assert_eq!(row.error.as_deref(), Some("no luck"));
         }
     }
 
