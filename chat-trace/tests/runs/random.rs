@@ -60,7 +60,7 @@ impl Workshop {
             Node::Step { limited, streams } => {
                 let mut step = agent::Step::new(place).prompt(place);
                 if *limited {
-                    step = step.timeout(Duration::from_secs(20));
+                    step = step.timeout(Duration::from_secs(10));
                 }
                 if *streams {
                     step.stream().into()
