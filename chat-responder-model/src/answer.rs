@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 
 use chat_core::{FinishReason, ModelEvent, Usage};
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
+    finish::Stop,
     parse::{Unread, parse},
     plain,
+    reasoning::reasoning,
     said::Said,
     sse::{MAX_EVENT_BYTES, SseEvent, SseReader, TooLarge},
     tool_calls::{TooManyCalls, ToolCalls},
@@ -60,7 +62,7 @@ pub(crate) struct AnswerReader {
     read_any: bool,
     /// It said something that is part of the answer.
     spoke: bool,
-    /// The whole message that a choice without a delta held.
+    /// The newest message that a choice held beside its delta, or instead of one.
     message: Option<Delta>,
 }
 
@@ -114,8 +116,8 @@ impl AnswerReader {
     pub(crate) fn end(&mut self, out: &mut VecDeque<ModelEvent>) -> Result<(), Fault> {
         if let Some(last) = self.sse.end() {
             // A last event without its empty line may be cut: only where it is whole is it an event.
-            let whole =
-                last.name == "error" || is_event(&last.data) || last.data.lines().all(is_event);
+            let is_whole = !last.data.is_empty() && last.data.lines().all(is_event);
+            let whole = last.name == "error" || is_event(&last.data) || is_whole;
             if whole && self.read(&last, out)? == Progress::Whole {
                 return Ok(());
             }
@@ -123,11 +125,16 @@ impl AnswerReader {
         if let Some(reason) = self.finish.take() {
             return self.close(reason, out);
         }
-        if !self.read_any
-            && let Ok(json) = parse(self.sse.stray())
-            && self.read_whole(json, out)?
-        {
-            return Ok(());
+        if !self.read_any {
+            match parse(self.sse.stray()) {
+                Ok(json) => {
+                    if self.read_whole(json, out)? {
+                        return Ok(());
+                    }
+                }
+                Err(Unread::TooMany) => return Err(too_many_values()),
+                Err(Unread::NoJson) => {}
+            }
         }
         Err(self.unfinished(Ended::Short))
     }
@@ -204,10 +211,7 @@ impl AnswerReader {
             Err(_) if data.is_empty() || !matches!(event.name.as_str(), "" | "message") => {
                 Ok(Progress::Reading)
             }
-            Err(Unread::TooMany) => Err(Fault::Malformed {
-                what: "an event of more than 100,000 values",
-                excerpt: String::new(),
-            }),
+            Err(Unread::TooMany) => Err(too_many_values()),
             // Without the empty lines between them, events look like lines of one.
             Err(Unread::NoJson) if data.contains('\n') && data.lines().all(is_event) => {
                 for line in data.lines() {
@@ -254,39 +258,20 @@ impl AnswerReader {
 
     fn read_choice(&mut self, choice: Choice, out: &mut VecDeque<ModelEvent>) -> Result<(), Fault> {
         let before = out.len();
-        let delta = match choice.delta {
-            Some(delta) => delta,
-            // Kept until it is clear that nothing streams.
-            None => {
-                self.message = choice.message.or(self.message.take());
-                Delta::default()
-            }
-        };
+        // Kept until it is clear that nothing streams.
+        self.message = choice.message.or(self.message.take());
+        let delta = choice.delta.unwrap_or_default();
         self.say(delta, out)?;
         self.goes_on |= self.finish.is_some() && out.len() > before;
-        match choice
-            .finish_reason
-            .to_ascii_lowercase()
-            .replace('-', "_")
-            .as_str()
-        {
-            "" => {}
+        match Stop::of(&choice.finish_reason) {
+            Stop::NotYet => {}
+            Stop::For(reason) => self.finish = Some(reason),
             // What it wrote is not what it wanted to write.
-            reason if gave_up(reason) => {
+            Stop::GaveUp => {
                 return Err(Fault::Said(Said::of_text(&format!(
                     "the model stopped with {}",
                     choice.finish_reason
                 ))));
-            }
-            "stop" => self.finish = Some(FinishReason::Stop),
-            "length" | "max_tokens" | "model_length" => self.finish = Some(FinishReason::Length),
-            "content_filter" => self.finish = Some(FinishReason::ContentFilter),
-            "tool_calls" | "function_call" => self.finish = Some(FinishReason::ToolCalls),
-            // As it was sent: a secret in it must still be known for one.
-            _ => {
-                let word = &choice.finish_reason;
-                let word = &word[..word.floor_char_boundary(MAX_WORD_BYTES)];
-                self.finish = Some(FinishReason::Other(word.into()));
             }
         }
         Ok(())
@@ -338,22 +323,12 @@ impl AnswerReader {
     }
 }
 
-/// Whether a finish reason says that there is no whole answer: of vLLM and OpenRouter, DeepSeek, Z.ai, and Gemini.
-fn gave_up(reason: &str) -> bool {
-    let whole = [
-        "error",
-        "abort",
-        "cancelled",
-        "canceled",
-        "insufficient_system_resource",
-        "network_error",
-        "engine_overloaded",
-    ];
-    whole.contains(&reason) || reason.contains("malformed_function_call")
+fn too_many_values() -> Fault {
+    Fault::Malformed {
+        what: "JSON of more than 100,000 values",
+        excerpt: String::new(),
+    }
 }
-
-/// The most that is kept of a finish reason that only this server gives: the journal keeps it, so a word is all it may be.
-pub(crate) const MAX_WORD_BYTES: usize = 64;
 
 /// Whether this can be all of an event's data.
 fn is_event(data: &str) -> bool {
@@ -366,36 +341,6 @@ const DONE: &str = "[DONE]";
 /// Every field is lenient, so nothing is there to be lost where the JSON is no object.
 fn read_chunk(json: Value) -> Chunk {
     serde_json::from_value(json).unwrap_or_default()
-}
-
-fn reasoning(delta: &Delta) -> Option<ModelEvent> {
-    let details = &delta.reasoning_details;
-    // Some gateways send the same piece under both names.
-    let (text, kind, data) = match (
-        delta.reasoning_content.as_str(),
-        delta.reasoning.as_str(),
-        delta.content.thinking.as_str(),
-    ) {
-        ("", "", "") if details.is_null() => return None,
-        // Mistral refuses the field in which others want it back.
-        ("", "", thinking) if details.is_null() => (
-            thinking,
-            "thinking",
-            Some(json!({ "reasoning_content": null })),
-        ),
-        // It is wanted back under the name it came by: Ollama reads no other.
-        ("", text, _) => (text, "reasoning", Some(json!({ "reasoning": "" }))),
-        (text, _, _) => (text, "reasoning_content", None),
-    };
-    let mut data = data;
-    if !details.is_null() {
-        data.get_or_insert_with(|| json!({}))["reasoning_details"] = details.clone();
-    }
-    Some(ModelEvent::Reasoning {
-        text: text.into(),
-        kind: Some(kind.into()),
-        data: data.map(Into::into),
-    })
 }
 
 #[cfg(test)]

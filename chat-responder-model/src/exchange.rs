@@ -21,8 +21,9 @@ use tokio::time::{Instant, sleep};
 
 use crate::{
     ModelError, OpenAiModel, TimeoutKind,
-    answer::{AnswerReader, MAX_WORD_BYTES, Progress},
+    answer::{AnswerReader, Progress},
     failing::Failing,
+    finish::MAX_WORD_BYTES,
     limit::{Limit, Timer, from_now, within},
     refusal::{self, Answered},
     said::Said,
@@ -141,6 +142,15 @@ impl Exchange {
                 index,
                 call_id: words.without_secrets(call_id.as_str()).into(),
                 tool: words.without_secrets(tool.as_str()).into(),
+            },
+            ModelEvent::ToolCallDelta {
+                index,
+                name_fragment: Some(name),
+                arguments_fragment,
+            } => ModelEvent::ToolCallDelta {
+                index,
+                name_fragment: Some(words.without_secrets(&name).into()),
+                arguments_fragment,
             },
             ModelEvent::ToolCall {
                 index,

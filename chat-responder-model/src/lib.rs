@@ -34,14 +34,17 @@ mod endpoint;
 mod error;
 mod exchange;
 mod failing;
+mod finish;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod json_end;
 mod limit;
 mod mend;
 mod model;
 mod parse;
 mod plain;
+mod reasoning;
 mod refusal;
 mod request;
 mod responder;

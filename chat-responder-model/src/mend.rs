@@ -53,8 +53,8 @@ fn between_texts(rest: &str, first: char) -> Taken {
     let digits = rest.bytes().take_while(|b| is_part(b)).count();
     match rest[..digits].parse::<f64>() {
         Ok(number) if number.is_infinite() => (digits, Some("null".to_owned())),
-        Ok(_) => (digits, None),
-        Err(_) => (first.len_utf8(), None),
+        // What is none is passed over as a whole, too: it is looked at once.
+        Ok(_) | Err(_) => (digits.max(first.len_utf8()), None),
     }
 }
 
@@ -88,6 +88,14 @@ mod tests {
             r#"{"a":1e999,"b":[-2.5E+400,1.5e3],"c":"1e999"}"#,
             r#"{"a":null,"b":[null,1.5e3],"c":"1e999"}"#,
         );
+    }
+
+    #[test]
+    fn m5_what_is_no_number_is_looked_at_once() {
+        // Were each place within it looked at anew, this would take hours.
+        for junk in ["e", "-", "1e", "9."] {
+            assert_eq!(mended(&junk.repeat(4 * 1024 * 1024)), None);
+        }
     }
 
     #[test]

@@ -169,7 +169,7 @@ fn assistant(message: &Message, text: String) -> WireMessage {
             }
         }
     }
-    reasoning.retain(|_, value| !value.is_null());
+    reasoning.retain(|_, value| !value.is_null() && value != "");
     let message = ChatCompletionRequestAssistantMessage {
         content: (!text.is_empty()).then(|| text.into()),
         tool_calls: Some(calls),

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::parse::parse;
+
 /// A server's own words about a failure, as it wrote them: neither redacted nor bounded yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Said {
@@ -27,14 +29,14 @@ impl Said {
             .unwrap_or_else(|| Self::of_text(body.trim()))
     }
 
-    /// An error told as a line outside any event: as JSON, or as a field `error` that no event stream has.
+    /// An error told as text outside any event: as JSON, or as a field `error` that no event stream has.
     pub(crate) fn of_stray_line(line: &str) -> Option<Self> {
         match line.strip_prefix("error:") {
             Some(error) => {
-                let error: Value = serde_json::from_str(error).ok()?;
+                let error = parse(error).ok()?;
                 Some(Self::of_object(&error, &Value::Null))
             }
-            None => Self::of_error(&serde_json::from_str(line).ok()?),
+            None => Self::of_error(&parse(line).ok()?),
         }
     }
 
@@ -78,7 +80,9 @@ impl Said {
             .iter()
             .any(|field| is_told(&json[field]))
             || is_told(&json["msg"]) && is_told(&json["code"]);
-        (is_error || has_words && json.get("choices").is_none())
+        // Some say with every event that all is well.
+        let is_fine = number_of(&json["code"]).is_some_and(|code| matches!(code, 0 | 200));
+        (is_error || has_words && !is_fine && json.get("choices").is_none())
             .then(|| Self::of_object(json, &Value::Null))
     }
 
@@ -178,10 +182,13 @@ fn retry_delay(details: &Value) -> Option<Duration> {
         .next()
 }
 
+fn number_of(mark: &Value) -> Option<u64> {
+    mark.as_u64().or_else(|| mark.as_str()?.parse().ok())
+}
+
 /// A code that is an HTTP status, as a number or as text.
 fn status(mark: &Value) -> Option<u16> {
-    let number = mark.as_u64().or_else(|| mark.as_str()?.parse().ok())?;
-    u16::try_from(number)
+    u16::try_from(number_of(mark)?)
         .ok()
         .filter(|number| (400..600).contains(number))
 }
@@ -275,6 +282,8 @@ mod tests {
         assert!(!is_error(r#"{"usage":{"total_tokens":1},"message":""}"#));
         assert!(is_error(r#"{"code":1302,"msg":"no"}"#));
         assert!(!is_error(r#"{"msg":"no"}"#));
+        assert!(!is_error(r#"{"code":0,"msg":"success"}"#));
+        assert!(!is_error(r#"{"code":"200","message":"OK","sid":"s"}"#));
         assert!(is_error(
             r#"{"choices":[{"delta":{},"error":{"code":502,"message":"no"}}]}"#
         ));

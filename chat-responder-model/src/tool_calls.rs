@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use chat_core::{CallId, ModelEvent};
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::wire::ToolCallDelta;
+use crate::{json_end::JsonEnd, wire::ToolCallDelta};
 
 /// The most the id of a tool call or the name of its tool may hold, in bytes; servers write some dozens, and take 64 for a name.
 const MAX_NAME_BYTES: usize = 256;
@@ -42,6 +41,8 @@ struct Call {
     call_id: CallId,
     tool: String,
     arguments: String,
+    /// Where the arguments are in their JSON.
+    end: JsonEnd,
     /// The list of pieces in which it was last named.
     named_in: Option<u64>,
 }
@@ -64,14 +65,21 @@ impl ToolCalls {
                 json.to_string()
             }
         };
-        let name = delta.function.name;
+        let mut name = delta.function.name;
+        name.truncate(name.floor_char_boundary(MAX_NAME_BYTES));
         let piece = Piece {
             index: delta.index,
             id: &delta.id,
             name: &name,
             arguments: &arguments,
         };
-        let found = self.place_of(&piece);
+        let again = self.calls.iter().position(|call| call.is_repeated(&piece));
+        let found = again.or_else(|| self.place_of(&piece));
+        let (name, arguments) = match again {
+            // Told whole once more: there is nothing new in it.
+            Some(_) => Default::default(),
+            None => (name, arguments),
+        };
         let place = match found {
             Some(place) => place,
             None if self.calls.len() == MAX_CALLS => return Err(TooManyCalls),
@@ -79,7 +87,7 @@ impl ToolCalls {
                 let place = self.calls.len();
                 let mut call = Call::new(place, delta.index, delta.id);
                 // Results are told apart by their ids alone.
-                if self.calls.iter().any(|other| other.call_id == call.call_id) {
+                while self.calls.iter().any(|other| other.call_id == call.call_id) {
                     call.call_id = format!("{}-{place}", call.call_id).into();
                 }
                 self.calls.push(call);
@@ -119,6 +127,7 @@ impl ToolCalls {
             }]);
         }
         call.arguments.push_str(&arguments);
+        call.end.read(&arguments);
         let arguments_fragment = (!arguments.is_empty()).then(|| arguments.into());
         if name_fragment.is_some() || arguments_fragment.is_some() {
             out.extend([ModelEvent::ToolCallDelta {
@@ -137,20 +146,25 @@ impl ToolCalls {
 
     /// The call that a piece goes on with; the newest of several.
     fn place_of(&self, piece: &Piece<'_>) -> Option<usize> {
+        let last = self.calls.len().checked_sub(1)?;
         let continues = |call: &Call| {
-            // Nobody names one call twice in one list.
-            let is_other = !piece.name.is_empty() && call.named_in == Some(self.list);
+            // Nobody names one call twice in one list, unless as the same call.
+            let is_named = !piece.name.is_empty() && call.named_in == Some(self.list);
+            let is_other = is_named && !(piece.name == call.tool && call.has_id(piece.id));
             !is_other && call.continues(piece)
         };
         if piece.index.is_none() && piece.id.is_empty() {
             // It belongs to the call that is being written, or to none.
-            return self
-                .calls
-                .len()
-                .checked_sub(1)
-                .filter(|last| continues(&self.calls[*last]));
+            return Some(last).filter(|last| continues(&self.calls[*last]));
         }
-        self.calls.iter().rposition(continues)
+        if let Some(place) = self.calls.iter().rposition(continues) {
+            return Some(place);
+        }
+        // No call begins without a name or an id of its own: some servers number the pieces of one.
+        let same_id = self.calls.iter().rposition(|call| call.has_id(piece.id));
+        same_id
+            .or(Some(last).filter(|_| piece.id.is_empty()))
+            .filter(|_| piece.name.is_empty())
     }
 
     /// All calls, whole. Of an answer that is cut, the last one is as far as it came: where that is before its first argument, it is
@@ -184,8 +198,13 @@ impl Call {
             call_id: call_id.into(),
             tool: String::new(),
             arguments: String::new(),
+            end: JsonEnd::default(),
             named_in: None,
         }
+    }
+
+    fn has_id(&self, id: &str) -> bool {
+        !id.is_empty() && id == self.wire_id
     }
 
     /// Whether a piece goes on with this call. Some servers number every call 0, others leave out number or id, some repeat id and
@@ -202,19 +221,30 @@ impl Call {
             (false, false) => true,
             // Named once more: the next call of the same tool, where the arguments begin once more.
             (true, _) => {
-                piece.id.is_empty()
-                    && piece.arguments.trim_start().starts_with('{')
-                    && is_whole(&self.arguments)
+                let begins_again =
+                    self.end.is_whole() && piece.arguments.trim_start().starts_with('{');
+                // Empty ones may stand for those that are still to come.
+                let is_first = self.has_id(piece.id) && self.arguments.trim() == NONE;
+                begins_again && !is_first
             }
         };
         same_index && same_id && !begins
     }
+
+    /// Whether a piece tells this whole call once more, as some servers do at its end.
+    fn is_repeated(&self, piece: &Piece<'_>) -> bool {
+        // Where calls have ids, one without is none of its own.
+        let is_numbered = piece.index.is_some() && piece.index == self.wire_index;
+        let is_unnamed = piece.id.is_empty() && !self.wire_id.is_empty() && is_numbered;
+        (self.has_id(piece.id) || is_unnamed)
+            && piece.name == self.tool
+            && self.end.is_whole()
+            && piece.arguments.trim() == self.arguments.trim()
+    }
 }
 
-/// Whether arguments are all there.
-fn is_whole(arguments: &str) -> bool {
-    arguments.trim_end().ends_with('}') && serde_json::from_str::<IgnoredAny>(arguments).is_ok()
-}
+/// How servers write that there are no arguments.
+const NONE: &str = "{}";
 
 /// Arguments that may lack their end: they are whole where they read as JSON.
 fn cut_input(arguments: String) -> Value {
@@ -226,7 +256,11 @@ fn input(arguments: String) -> Value {
     if arguments.trim().is_empty() {
         return Value::Object(serde_json::Map::new());
     }
-    serde_json::from_str(&arguments).unwrap_or(Value::String(arguments))
+    let json = serde_json::from_str(&arguments).ok();
+    // What some gateways begin with, before they know of any.
+    let behind_none = || serde_json::from_str(arguments.trim_start().strip_prefix(NONE)?).ok();
+    json.or_else(behind_none)
+        .unwrap_or(Value::String(arguments))
 }
 
 #[cfg(test)]

@@ -188,3 +188,116 @@ fn ids_and_names_are_bounded_whatever_a_server_writes() {
     let piece = json!({"index": 0, "id": long, "function": {"name": long}});
     check(json!([piece, piece]), &[(cut, cut, json!({}))]);
 }
+
+#[test]
+fn c48_a_call_that_is_told_whole_once_more_is_one_call() {
+    let f = |id: Value, index: Value| json!({"index": index, "id": id, "function": {"name": "f", "arguments": r#"{"a":1}"#}});
+    let one = [("f", json!({"a": 1}))];
+    // With its id, under another number as well; with its number, where the others have ids.
+    check_lists(
+        json!([[f(json!("x"), json!(0))], [f(json!("x"), json!(0))]]),
+        &one,
+    );
+    check_lists(
+        json!([[f(json!("x"), json!(0)), f(json!("x"), json!(1))]]),
+        &one,
+    );
+    check_lists(
+        json!([[f(json!("x"), json!(0))], [f(json!(null), json!(0))]]),
+        &one,
+    );
+    // In pieces, and then whole.
+    let start = json!({"index": 0, "id": "x", "function": {"name": "f", "arguments": "{\"a\""}});
+    let rest = json!({"index": 0, "function": {"arguments": ":1}"}});
+    check_lists(json!([[start], [rest], [f(json!("x"), json!(0))]]), &one);
+    // Other arguments are another call, whatever its id says; so is a call where none has an id.
+    let other =
+        json!({"index": 0, "id": "x", "function": {"name": "f", "arguments": r#"{"a":2}"#}});
+    let both = [("f", json!({"a": 1})), ("f", json!({"a": 2}))];
+    check_lists(json!([[f(json!("x"), json!(0))], [other]]), &both);
+    let twice = [one[0].clone(), one[0].clone()];
+    check_lists(
+        json!([[f(json!(""), json!(0))], [f(json!(""), json!(0))]]),
+        &twice,
+    );
+}
+
+#[test]
+fn c48_a_piece_that_names_no_call_goes_on_with_the_one_that_is_written() {
+    let start = |index: u64, id: &str, name: &str| json!({"index": index, "id": id, "function": {"name": name, "arguments": ""}});
+    let rest =
+        |index: u64, arguments: &str| json!({"index": index, "function": {"arguments": arguments}});
+    // Numbers that count the pieces.
+    check_lists(
+        json!([[start(0, "x", "f")], [rest(1, "{\"a\"")], [rest(2, ":1}")]]),
+        &[("f", json!({"a": 1}))],
+    );
+    // An id whose name is still to come is a call of its own.
+    let late = json!({"index": 1, "id": "y"});
+    let name = json!({"index": 1, "function": {"name": "g", "arguments": "{}"}});
+    check_lists(
+        json!([[start(0, "x", "f")], [rest(0, "{}")], [late], [name]]),
+        &[("f", json!({})), ("g", json!({}))],
+    );
+    // Two pieces of one call in one list, named in both or not.
+    let named = |arguments: &str| json!({"index": 0, "id": "x", "function": {"name": "f", "arguments": arguments}});
+    let one = [("f", json!({"a": 1}))];
+    check_lists(json!([[named("{\"a\""), rest(0, ":1}")]]), &one);
+    check_lists(json!([[named("{\"a\""), named(":1}")]]), &one);
+}
+
+#[test]
+fn c48_empty_arguments_that_come_first_are_none() {
+    let piece = |arguments: &str| json!({"index": 0, "id": "x", "function": {"name": "f", "arguments": arguments}});
+    let rest = |arguments: &str| json!({"index": 0, "function": {"arguments": arguments}});
+    let one = [("f", json!({"a": 1}))];
+    check_lists(
+        json!([[piece("{}")], [rest("{\"a\"")], [rest(":1}")]]),
+        &one,
+    );
+    check_lists(json!([[piece("{}")], [piece("{\"a\":1}")]]), &one);
+    check_lists(json!([[piece("{}")]]), &[("f", json!({}))]);
+}
+
+#[test]
+fn m5_no_call_is_read_anew_for_each_piece() {
+    // Arguments that look whole, long, and are asked about for each of many pieces: as many reads would take minutes.
+    let mut calls = ToolCalls::default();
+    let long = format!("{{\"a\":\"{}\"}}", "x".repeat(8 * 1024 * 1024));
+    let piece = |arguments: &str| ToolCallDelta {
+        index: Some(0),
+        function: crate::wire::FunctionDelta {
+            name: "f".into(),
+            arguments: arguments.into(),
+        },
+        ..ToolCallDelta::default()
+    };
+    for arguments in [long.as_str(), "}"]
+        .into_iter()
+        .chain(std::iter::repeat_n("{}", 1000))
+    {
+        calls.begin_list();
+        calls.read(piece(arguments), &mut Vec::new()).unwrap();
+    }
+    assert_eq!(calls.complete(false).count(), 1001);
+}
+
+#[test]
+fn no_two_calls_have_one_id() {
+    let call = |id: &str, name: &str| json!({"index": 0, "id": id, "function": {"name": name, "arguments": "{}"}});
+    let lists = json!([
+        [call("x", "f")],
+        [call("x-2", "g")],
+        [call("x", "h")],
+        [call("x-2-2", "i")]
+    ]);
+    check_lists(
+        lists,
+        &[
+            ("f", json!({})),
+            ("g", json!({})),
+            ("h", json!({})),
+            ("i", json!({})),
+        ],
+    );
+}
