@@ -52,8 +52,8 @@ fn main() -> ExitCode {
 fn play((name, behavior): (String, Result<Behavior, String>)) -> Row {
     match behavior {
         Ok(behavior) => Row {
+            why: judge(&name, &behavior).err(),
             name,
-            why: judge(&behavior).err(),
             behavior: Some(behavior),
         },
         Err(why) => Row {
@@ -65,10 +65,10 @@ fn play((name, behavior): (String, Result<Behavior, String>)) -> Row {
 }
 
 /// As it is, and cut into chunks at any bytes.
-fn judge(behavior: &Behavior) -> Result<(), String> {
-    corpus::play(behavior)?;
+fn judge(name: &str, behavior: &Behavior) -> Result<(), String> {
+    corpus::play(name, behavior)?;
     if corpus::bodies(behavior).is_some() {
-        corpus::cut_anywhere(behavior)?;
+        corpus::cut_anywhere(name, behavior)?;
     }
     Ok(())
 }

@@ -22,11 +22,14 @@ fn main() {
         if let Ok(behavior) = behavior.clone()
             && corpus::bodies(&behavior).is_some()
         {
+            let cut = name.clone();
             trials.push(Trial::test(format!("{name}::cut_anywhere"), move || {
-                Ok(corpus::cut_anywhere(&behavior)?)
+                Ok(corpus::cut_anywhere(&cut, &behavior)?)
             }));
         }
-        trials.push(Trial::test(name, move || Ok(corpus::play(&behavior?)?)));
+        trials.push(Trial::test(name.clone(), move || {
+            Ok(corpus::play(&name, &behavior?)?)
+        }));
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

@@ -5,13 +5,15 @@ use chat_core::{ModelEvent, RecordedError};
 use super::{
     behavior::{Answer, Behavior, End, Step},
     run,
+    watchdog::watchdog,
 };
 
 /// The longest body that is sent byte by byte.
 const MAX_BODY_BYTES: usize = 16 * 1024;
 
 /// Compares what comes of a behavior with what comes of it byte by byte, and cut at any places.
-pub(crate) fn cut_anywhere(behavior: &Behavior) -> Result<(), String> {
+pub(crate) fn cut_anywhere(name: &str, behavior: &Behavior) -> Result<(), String> {
+    let _watchdog = watchdog(format!("{name}::cut_anywhere"));
     let bodies = bodies(behavior).unwrap_or_default();
     let whole = events(behavior, &bodies, |_| Vec::new());
     let mut random = fastrand::Rng::with_seed(7);

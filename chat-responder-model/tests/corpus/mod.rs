@@ -6,6 +6,7 @@ mod cut;
 mod judge;
 mod reader;
 mod server;
+mod watchdog;
 
 use std::{cell::RefCell, pin::pin};
 
@@ -17,12 +18,14 @@ pub(crate) use behavior::{Behavior, corpus};
 use clock::Clock;
 pub(crate) use cut::{bodies, cut_anywhere};
 use reader::Read;
+use watchdog::watchdog;
 
 /// The key that every request carries, unless the behavior says otherwise. No error may show it.
 pub(crate) const KEY: &str = "canary-5f0c8d2e-key";
 
-/// Plays a behavior, and says what was other than its file says.
-pub(crate) fn play(behavior: &Behavior) -> Result<(), String> {
+/// Plays a behavior of this name, and says what was other than its file says.
+pub(crate) fn play(name: &str, behavior: &Behavior) -> Result<(), String> {
+    let _watchdog = watchdog(name);
     let (read, faults) = run(behavior);
     let faults: Vec<String> = faults
         .into_iter()

@@ -1,6 +1,5 @@
 //! An answer as it comes, and when it is whole (M2, M3).
 
-use chat_conformance::ScriptedServer;
 use chat_core::{FinishReason, ModelEvent, Usage};
 use chat_responder_model::{ModelError, Settings};
 use futures_util::StreamExt;
@@ -9,7 +8,7 @@ use crate::support::*;
 
 #[tokio::test]
 async fn m2_each_delta_is_an_event_as_soon_as_it_is_there() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let (mut answer, mut exchange) = answering(&server, &model(&server)).await;
     exchange.event(HI).await;
     assert_eq!(event(&mut answer).await, ModelEvent::Text("Hi".into()));
@@ -41,7 +40,7 @@ async fn m2_each_delta_is_an_event_as_soon_as_it_is_there() {
 
 #[tokio::test]
 async fn m3_a_stream_cut_off_is_no_answer() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let model = model(&server);
     // Ended cleanly; and broken in the middle of a chunk.
     for clean in [true, false] {
@@ -69,7 +68,7 @@ async fn m3_a_stream_cut_off_is_no_answer() {
 
 #[tokio::test]
 async fn m3_a_finish_reason_is_enough_whatever_happens_after() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let (mut answer, mut exchange) = answering(&server, &model(&server)).await;
     exchange.event(STOP).await;
     // The piece is read; the connection breaks where only the usage is missing.
@@ -93,7 +92,7 @@ async fn m3_a_finish_reason_is_enough_whatever_happens_after() {
 
 #[tokio::test]
 async fn m3_done_alone_is_an_answer_only_where_the_caller_says_so() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     for done_suffices in [false, true] {
         let model = model(&server).with_settings(Settings {
             done_suffices,
@@ -110,7 +109,7 @@ async fn m3_done_alone_is_an_answer_only_where_the_caller_says_so() {
 
 #[tokio::test]
 async fn m2_an_answer_is_read_whatever_its_content_type_says() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     for content_type in ["application/json", "text/plain", ""] {
         let (answer, mut exchange) = asked(&server, &model(&server)).await;
         exchange

@@ -2,13 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use chat_conformance::ScriptedServer;
-
 use crate::support::*;
 
 #[tokio::test]
 async fn m5_cancel_closes_the_connection_within_50_ms() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let model = model(&server);
     // Before the head, before the body, and in the middle of it.
     for stage in 0..3 {
@@ -35,7 +33,7 @@ async fn m5_cancel_closes_the_connection_within_50_ms() {
 async fn m5_c46_a_reader_that_pauses_stops_the_server() {
     const CHUNK: usize = 64 * 1024;
     const CHUNKS: usize = 512;
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let (mut answer, mut exchange) = answering(&server, &model(&server)).await;
     exchange.event(HI).await;
     event(&mut answer).await;

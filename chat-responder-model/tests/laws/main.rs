@@ -11,7 +11,11 @@ mod connection;
 mod refusals;
 mod requests;
 mod responder;
+mod retries;
+mod secret_forms;
 mod secrets;
 mod support;
 mod turns;
 mod waits;
+#[path = "../corpus/watchdog.rs"]
+mod watchdog;

@@ -1,13 +1,12 @@
 //! A server that says no, in every form that servers have for it (M3, C43 to C45, C50).
 
-use chat_conformance::ScriptedServer;
 use chat_responder_model::ModelError;
 
 use crate::support::*;
 
 #[tokio::test]
 async fn c43_an_error_in_the_middle_keeps_what_the_server_said() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let (answer, mut exchange) = answering(&server, &model(&server)).await;
     exchange.event(HI).await;
     exchange
@@ -113,7 +112,7 @@ async fn c45_status_and_message_are_kept_whatever_the_bodys_form() {
 
 #[tokio::test]
 async fn c50_an_error_body_that_never_ends_keeps_its_status() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let (answer, mut exchange) = asked(&server, &model(&server)).await;
     exchange
         .respond(

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, task::Poll};
 
-use chat_conformance::{ModelCall, ModelScript, ScriptedModel, ScriptedServer};
+use chat_conformance::{ModelCall, ModelScript, ScriptedModel};
 use chat_core::{
     Context, ContextPolicy, Entry, EntryBody, EntryId, Execution, FinishReason, LanguageModel,
     Metadata, ModelEvent, ModelRef, RecordedError, Reply, Responder, ResponderError,
@@ -14,7 +14,7 @@ use futures_util::{FutureExt, StreamExt, poll};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::support;
+use crate::support::{self, server};
 
 fn request(input: &str, messages: Context) -> TurnRequest {
     let turn_id = TurnId::parse("turn").unwrap();
@@ -92,7 +92,7 @@ fn start() -> ResponderEvent {
 
 #[tokio::test]
 async fn m1_instructions_then_context_then_input_reach_the_server_in_order() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let responder = ModelResponder::new(support::model(&server)).instructions("Be brief.");
     let execution = responder.respond(request("And now?", context("Hello", "Hi")));
     let (exchange, ended) = tokio::join!(

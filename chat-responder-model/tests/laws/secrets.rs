@@ -16,14 +16,14 @@ use futures_util::StreamExt;
 use crate::support::*;
 
 /// Everything that was logged, at any level, through `log` or `tracing`.
-static LOGGED: Log = Log(Mutex::new(String::new()));
+pub(crate) static LOGGED: Log = Log(Mutex::new(String::new()));
 static CONNECTED: Once = Once::new();
 
-struct Log(Mutex<String>);
+pub(crate) struct Log(Mutex<String>);
 
 impl Log {
     /// Connects it, for all tests of this program.
-    fn connect() {
+    pub(crate) fn connect() {
         CONNECTED.call_once(|| {
             log::set_logger(&LOGGED).unwrap();
             log::set_max_level(log::LevelFilter::Trace);
@@ -35,7 +35,7 @@ impl Log {
         });
     }
 
-    fn lines(&self) -> MutexGuard<'_, String> {
+    pub(crate) fn lines(&self) -> MutexGuard<'_, String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -65,13 +65,13 @@ const HEADER: &str = "canary-77aa01-header";
 const QUERY: &str = "canary-40cd1b-query";
 
 #[track_caller]
-fn check(printed: &str) {
+pub(crate) fn check(printed: &str) {
     assert!(!printed.contains("canary"), "{printed}");
 }
 
 /// Everything an error prints, and everything its causes print.
 #[track_caller]
-fn check_error(error: &ResponderError) {
+pub(crate) fn check_error(error: &ResponderError) {
     check(&format!(
         "{error} {error:?} {:?}",
         RecordedError::from(error)
@@ -110,7 +110,7 @@ fn with_options(endpoint: OpenAi, max_retries: u32) -> OpenAiModel {
 #[tokio::test]
 async fn m6_no_key_is_printed_or_logged_even_where_the_server_repeats_it() {
     Log::connect();
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let endpoint = with_secrets(&server);
     let model = with_options(endpoint.clone(), 0);
     check(&format!("{endpoint:?} {model:?} {:?}", model.model()));
@@ -181,7 +181,7 @@ async fn m6_no_key_is_in_a_journal_or_in_what_a_turn_tells() {
     Log::connect();
     let folder = tempfile::tempdir().unwrap();
     let store = FileStore::open(folder.path()).unwrap();
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let responder = ModelResponder::new(with_options(with_secrets(&server), 1));
     let session = Chat::new(responder, store).create_session().await.unwrap();
 
@@ -237,7 +237,7 @@ async fn m6_no_key_is_in_a_journal_or_in_what_a_turn_tells() {
 }
 
 /// All that is in the files of a folder, at any depth.
-fn all_files(folder: &Path) -> String {
+pub(crate) fn all_files(folder: &Path) -> String {
     let mut text = String::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

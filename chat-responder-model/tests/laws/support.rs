@@ -1,5 +1,7 @@
 //! What the tests over HTTP share: a model of a scripted server, and ways to read it while the test plays the server.
 
+use std::{ops::Deref, thread};
+
 use chat_conformance::{Exchange, ScriptedServer};
 use chat_core::{LanguageModel, Message, ModelEvent, ModelRequest, ResponderError};
 use chat_responder_model::{ModelError, OpenAi, OpenAiModel, Settings, Timeouts};
@@ -8,12 +10,38 @@ use futures_util::{
     stream::{BoxStream, StreamExt},
 };
 
+use crate::watchdog::{Watchdog, watchdog};
+
 pub(crate) const KEY: &str = "canary-5f0c8d2e-key";
 
 pub(crate) const HI: &str = r#"{"choices":[{"index":0,"delta":{"content":"Hi"}}]}"#;
 pub(crate) const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
 
 pub(crate) type Answer = BoxStream<'static, Result<ModelEvent, ResponderError>>;
+
+/// A server, and a watchdog over the test that plays it.
+pub(crate) struct Server {
+    server: ScriptedServer,
+    _watchdog: Watchdog,
+}
+
+impl Deref for Server {
+    type Target = ScriptedServer;
+
+    fn deref(&self) -> &ScriptedServer {
+        &self.server
+    }
+}
+
+/// Starts a server. The test must be over soon.
+pub(crate) async fn server() -> Server {
+    // Each test has a thread of its own, named as the test is; where they run one by one, only what is printed before tells.
+    let _watchdog = watchdog(thread::current().name().unwrap_or("a test"));
+    Server {
+        server: ScriptedServer::start().await,
+        _watchdog,
+    }
+}
 
 pub(crate) fn endpoint(server: &ScriptedServer) -> OpenAi {
     OpenAi::new(format!("{}/v1", server.url()))
@@ -89,6 +117,7 @@ pub(crate) async fn rest(mut answer: Answer) -> (String, Option<ModelError>) {
     while let Some(item) = answer.next().await {
         match item {
             Ok(ModelEvent::Text(piece)) => text.push_str(&piece),
+            Ok(ModelEvent::Retry { .. }) => panic!("a retry that is not to be"),
             Ok(_) => {}
             Err(error) => {
                 let error = model_error(&error);
@@ -123,7 +152,7 @@ pub(crate) fn model_error(error: &ResponderError) -> ModelError {
 
 /// Answers a request with a status and a body, and gives the error that it becomes.
 pub(crate) async fn refused(status: u16, content_type: &str, body: &str) -> ModelError {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let (answer, exchange) = asked(&server, &model(&server)).await;
     let (error, ()) = tokio::join!(
         failure(answer),

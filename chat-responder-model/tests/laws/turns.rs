@@ -34,7 +34,7 @@ async fn next_text(events: &mut TurnEvents) -> String {
 
 #[tokio::test]
 async fn m5_a_canceled_turn_closes_its_socket_within_50_ms_at_any_time() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let session = session(model(&server)).await;
     for stage in [
         Stage::BeforeTheHead,
@@ -77,7 +77,7 @@ async fn m5_a_canceled_turn_closes_its_socket_within_50_ms_at_any_time() {
 
 #[tokio::test]
 async fn m1_two_providers_at_once_each_have_their_own_key_and_place() {
-    let (one, other) = (ScriptedServer::start().await, ScriptedServer::start().await);
+    let (one, other) = (server().await, server().await);
     let model = |server: &ScriptedServer, base: &str, key: &str, name: &str| {
         OpenAi::new(format!("{}{base}", server.url()))
             .unwrap()

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use chat_conformance::ScriptedServer;
 use chat_core::ModelEvent;
 use chat_responder_model::{ModelError, OpenAi, Settings, TimeoutKind, Timeouts};
 use futures_util::FutureExt;
@@ -26,7 +25,7 @@ async fn m1_each_wait_has_its_own_timeout() {
     };
 
     // A TLS server that never says hello.
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let silent = OpenAi::new(format!("https://{}", server.address())).unwrap();
     let silent = silent
         .timeouts(Timeouts {
@@ -90,7 +89,7 @@ async fn m1_each_wait_has_its_own_timeout() {
 
 #[tokio::test]
 async fn m1_the_total_ends_an_answer_that_never_stops_coming() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let total = Duration::from_secs(3);
     let model = with_timeouts(
         &server,
@@ -120,7 +119,7 @@ async fn m1_the_total_ends_an_answer_that_never_stops_coming() {
 
 #[tokio::test]
 async fn m4_a_request_is_sent_again_before_its_first_output_and_each_time_is_told() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let model = endpoint(&server).model("tiny").with_settings(Settings {
         max_retries: 3,
         ..Settings::default()
@@ -182,7 +181,7 @@ async fn m4_a_request_is_sent_again_before_its_first_output_and_each_time_is_tol
 
 #[tokio::test]
 async fn m4_no_retry_after_output_nor_beyond_the_bounds() {
-    let server = ScriptedServer::start().await;
+    let server = server().await;
     let model = endpoint(&server).model("tiny").with_settings(Settings {
         max_retries: 1,
         ..Settings::default()
