@@ -83,6 +83,10 @@ fn c48_calls_that_share_a_number_or_have_none_are_told_apart_by_their_names() {
     check_lists(json!([[numbered(f(one))], [numbered(f(next))]]), &twice);
     check_lists(json!([[f(""), g("")]]), &bare);
     check_lists(json!([[f("")], [g("")]]), &bare);
+    // In one list two names are two calls, even where nothing else tells them apart.
+    check_lists(json!([[numbered(f("")), numbered(g(""))]]), &bare);
+    let equal = [bare[0].clone(), bare[0].clone()];
+    check_lists(json!([[f(""), f("")]]), &equal);
     let same_id = |piece| with(piece, "id", json!("x"));
     check_lists(json!([[same_id(f(one)), same_id(g(two))]]), &both);
     check_lists(json!([[same_id(f(one))], [same_id(g(two))]]), &both);
