@@ -26,6 +26,8 @@ pub(crate) enum Act {
     Shuffle(usize),
     /// Another run's tree: the same without its last nodes.
     Shrink(usize),
+    /// Another run's tree: the same, but one node stands at the top.
+    Lift(usize),
     /// Someone looks.
     Look,
 }
@@ -98,6 +100,16 @@ impl Run {
                 let mut tree = TraceTree::default();
                 for (_, node) in self.tree.iter().take(nodes) {
                     tree.push(node.parent(), (**node).clone());
+                }
+                self.tree = tree;
+                return false;
+            }
+            Act::Lift(at) => {
+                let at = at.checked_rem(self.tree.len());
+                let mut tree = TraceTree::default();
+                for (index, node) in self.tree.iter() {
+                    let parent = node.parent().filter(|_| Some(index.position()) != at);
+                    tree.push(parent, (**node).clone());
                 }
                 self.tree = tree;
                 return false;
@@ -194,6 +206,7 @@ pub(crate) fn any_acts(most: usize) -> impl Strategy<Value = Vec<Act>> {
         (any::<usize>(), text()).prop_map(|(at, id)| Act::Replace(at, Change::Id(id))),
         (any::<usize>(), kind()).prop_map(|(at, kind)| Act::Replace(at, Change::Kind(kind))),
         any::<usize>().prop_map(Act::Shrink),
+        any::<usize>().prop_map(Act::Lift),
     ];
     prop::collection::vec(prop_oneof![12 => act(), 1 => another], 0..most)
 }
