@@ -170,6 +170,16 @@ fn jwt(rest: &[u8]) -> Option<usize> {
 /// The end of a PEM block that begins at `at`; one that is cut off ends with the text.
 pub(super) fn pem_end(text: &str, at: usize) -> Option<usize> {
     let block = text.get(at..).filter(|rest| rest.starts_with(PEM_BEGIN))?;
+    // Prose that tells of PEM blocks is none.
+    let label = &block.as_bytes()[PEM_BEGIN.len()..];
+    let name = run(label, |b| {
+        b.is_ascii_uppercase() || b.is_ascii_digit() || b == b' '
+    });
+    let rest = &label[name..];
+    let dashes = run(&rest[..rest.len().min(5)], |b| b == b'-');
+    if dashes < 5 && dashes < rest.len() {
+        return None;
+    }
     let behind = block
         .split_once("-----END ")
         .and_then(|(_, name)| name.split_once("-----"))
@@ -196,6 +206,8 @@ pub(super) fn url_secret(behind: &str) -> Option<Range<usize>> {
     }
     let (login, _host) = login.rsplit_once('@')?;
     match login.split_once(':') {
+        // A token, with a password for form's sake or none.
+        Some((user, _)) if looks_random(user.as_bytes()) => Some(0..login.len()),
         Some((_, "")) => None,
         Some((user, _)) => Some(user.len() + 1..login.len()),
         None => looks_random(login.as_bytes()).then_some(0..login.len()),

@@ -53,7 +53,9 @@ impl Redactor {
                 .filter_map(|label| fields.get(*label)?.as_str());
             key.eq_ignore_ascii_case("value") && names.any(|name| holds_credential(name, value))
         };
-        tells(value) && (holds_credential(key, value) || listed())
+        // What a property of that name must look like, and a token among its probabilities.
+        let told = is_schema(value) || key == "token" && fields.contains_key("logprob");
+        tells(value) && !told && (holds_credential(key, value) || listed())
     }
 
     /// Whether the item at this place of an array is a credential as a whole, as [`Redactor::hides_field`] says it of a field:
@@ -84,7 +86,7 @@ impl Redactor {
     }
 
     /// Looks into a value, and as many levels deeper as there are left.
-    fn value(&self, value: &Value, levels: Option<usize>) -> Value {
+    pub(super) fn value(&self, value: &Value, levels: Option<usize>) -> Value {
         let Some(levels) = levels else {
             return MARK.into();
         };
@@ -151,6 +153,26 @@ fn tells(value: &Value) -> bool {
         Value::String(text) => !text.is_empty(),
         Value::Number(_) | Value::Array(_) | Value::Object(_) => true,
     }
+}
+
+/// Whether a value is a JSON schema that holds no value itself.
+fn is_schema(value: &Value) -> bool {
+    const WORDS: [&str; 10] = [
+        "type",
+        "description",
+        "title",
+        "format",
+        "pattern",
+        "minLength",
+        "maxLength",
+        "items",
+        "nullable",
+        "writeOnly",
+    ];
+    value.as_object().is_some_and(|fields| {
+        fields.get("type").is_some_and(Value::is_string)
+            && fields.keys().all(|key| WORDS.contains(&key.as_str()))
+    })
 }
 
 /// Whether what stands under a name is a credential.

@@ -6,6 +6,8 @@
 //! addresses, and at what one-letter options of commands mean (`-p`).
 
 mod code;
+mod complaint;
+mod embedded;
 mod form;
 mod json;
 mod known;
@@ -30,6 +32,9 @@ const MARK: &str = "[redacted]";
 pub struct Redactor {
     known: Known,
 }
+
+/// How often a text is looked through at most.
+const MAX_PASSES: usize = 3;
 
 impl Redactor {
     /// Also takes out this very value, wherever it stands: as it is, escaped in JSON or in JSON within JSON, percent-encoded as in
@@ -57,13 +62,48 @@ impl Redactor {
     /// ```
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match without(text, &self.known.find(text)) {
-            Cow::Borrowed(text) => without(text, &scan::credentials(text)),
-            Cow::Owned(text) => match without(&text, &scan::credentials(&text)) {
-                Cow::Borrowed(_) => Cow::Owned(text),
-                Cow::Owned(text) => Cow::Owned(text),
-            },
+        let mut clean = self.once(text);
+        // What was taken out can make JSON of what was none before.
+        for _ in 1..MAX_PASSES {
+            let Cow::Owned(before) = &clean else { break };
+            match self.once(before) {
+                Cow::Borrowed(_) => break,
+                Cow::Owned(after) => clean = Cow::Owned(after),
+            }
         }
+        clean
+    }
+
+    fn once<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let found = chain(without(text, &self.known.find(text)), |text| {
+            self.scanned(text)
+        });
+        // Written plainly only where that shows what is to be taken out.
+        chain(found, |text| {
+            let Some(plain) = embedded::plain(text) else {
+                return Cow::Borrowed(text);
+            };
+            match self.scanned(&plain) {
+                Cow::Borrowed(_) => Cow::Borrowed(text),
+                Cow::Owned(clean) => Cow::Owned(clean),
+            }
+        })
+    }
+
+    /// The text without credentials that are told by name or form, in it or in the JSON in it.
+    fn scanned<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let scan = |text: &'a str| without(text, &scan::credentials(text));
+        let before = embedded::objects(self, text);
+        let clean = scan(text);
+        let Some(json) = before.clean else {
+            return clean;
+        };
+        // What a look at the text alone takes out leaves the rest as it was written. It has to be as much.
+        let after = embedded::objects(self, &clean);
+        if after.clean.is_none() && after.count == before.count {
+            return clean;
+        }
+        Cow::Owned(without(&json, &scan::credentials(&json)).into_owned())
     }
 
     /// The length in bytes of the longest text that is looked for because of [`Redactor::with_secret`]: 0 without secrets.
@@ -81,6 +121,17 @@ impl fmt::Debug for Redactor {
         f.debug_struct("Redactor")
             .field("secrets", &self.known.len())
             .finish()
+    }
+}
+
+/// What comes of a text and then of what came of it.
+fn chain<'a>(text: Cow<'a, str>, then: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
+    match text {
+        Cow::Borrowed(text) => then(text),
+        Cow::Owned(text) => match then(&text) {
+            Cow::Borrowed(_) => Cow::Owned(text),
+            Cow::Owned(clean) => Cow::Owned(clean),
+        },
     }
 }
 

@@ -44,7 +44,7 @@ const WORDS_OF_A_PHRASE: usize = 12;
 const MAX_NAME_BYTES: usize = 96;
 
 /// Words that say which form, copy or part of a credential a name means: they are looked behind.
-const QUALIFIERS: [&str; 15] = [
+const QUALIFIERS: [&str; 25] = [
     "value",
     "string",
     "text",
@@ -56,6 +56,17 @@ const QUALIFIERS: [&str; 15] = [
     "confirm",
     "confirmation",
     "repeat",
+    // Which of several it is.
+    "prod",
+    "production",
+    "staging",
+    "dev",
+    "live",
+    "old",
+    "new",
+    "backup",
+    "primary",
+    "secondary",
     "data",
     "base",
     "env",

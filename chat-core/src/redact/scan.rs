@@ -1,10 +1,12 @@
 //! One pass over a text, word by word, that finds the credentials in it. It never looks back over what it took out: behind a
 //! mark it starts as at the beginning of a text, which is why a second pass finds nothing more.
 
+mod judge;
+
 use std::ops::Range;
 
 use super::{
-    MARK, code, form, login,
+    MARK, form, login,
     name::{self, Doubt, Name},
     sign::{self, Signed},
     value::{self, Sign},
@@ -61,6 +63,8 @@ struct Prose {
 /// A name with what makes a value of what stands behind it.
 struct Named {
     sign: Sign,
+    /// Whether there is space around the sign.
+    spaced: bool,
     /// What the value must look like as well.
     proof: Proof,
     /// Whether the value reaches to the end of its line.
@@ -68,7 +72,7 @@ struct Named {
     /// Where the value begins.
     value: usize,
     /// The quote that opened before the name and did not close behind it.
-    quote: Option<u8>,
+    quote: Option<value::Quote>,
 }
 
 /// What a value must look like to be a credential.
@@ -182,10 +186,11 @@ impl Scan<'_> {
             spaced,
             closed,
         } = sign::behind(self.bytes, word.end, first)?;
-        let quote = first.filter(|b| value::is_quote(*b) && !closed);
+        let quote = value::Quote::at_end(&self.bytes[..word.start]).filter(|_| !closed);
         let named = |proof, line| {
             Some(Named {
                 sign,
+                spaced,
                 proof,
                 line,
                 value,
@@ -295,61 +300,6 @@ impl Scan<'_> {
         } else {
             0
         };
-    }
-
-    fn value(&mut self, named: &Named) {
-        let value = value::value_at(self.text, named.value, named.sign, named.line, named.quote);
-        let text = &self.text[value.clone()];
-        let nothing = text.is_empty() || value::is_nothing(text);
-        let empty = !named.line && self.begins_name(value.start);
-        let name = named.sign == Sign::Comma && value::is_field_name(text);
-        // A mark is as long as it is: what is left beside it must be odd.
-        let any = |is: fn(&str) -> bool| text.split(MARK).any(is);
-        let proven = match named.proof {
-            Proof::None => true,
-            Proof::Opaque => {
-                any(|left| form::looks_opaque(left.as_bytes(), 6) || form::is_odd(left))
-            }
-            Proof::Odd => any(form::is_odd),
-            Proof::Own(name) => text
-                .split(MARK)
-                .filter_map(|left| left.split(['"', '\'', '\\', ',']).next())
-                .any(|left| name.holds(left) == Some(true)),
-        };
-        let bare = value.start == named.value;
-        if text == MARK {
-            self.go_on(value.end);
-        } else if nothing || empty || name || !proven {
-            self.restart(named.value);
-        } else if bare && code::is_expression(text) && self.credential(value.clone()).is_none() {
-            self.restart(value.end);
-        } else {
-            self.redact(value);
-        }
-    }
-
-    /// Whether another name stands where a value should: "wrong password: API key: ...".
-    fn begins_name(&self, at: usize) -> bool {
-        let letters = |at| {
-            form::run_end(self.bytes, at, |b| {
-                b.is_ascii_alphabetic() || matches!(b, b'_' | b'-')
-            })
-        };
-        let named = |end: usize| {
-            let sign = || sign::behind(self.bytes, end, None).map(|signed| signed.sign);
-            name::names_credential(&self.text[at..end])
-                && self.credential(at..end).is_none()
-                && matches!(sign(), Some(Sign::Equals | Sign::Colon))
-        };
-        let one = letters(at);
-        let two = match self.bytes[one..] {
-            [b' ', ..] => letters(one + 1),
-            _ => one,
-        };
-        let two_words = self.bytes[at..two]
-            .last()
-            .is_some_and(u8::is_ascii_alphabetic);
-        named(one) || two_words && named(two)
     }
 
     /// Goes on behind the `://` of a URL.

@@ -2,7 +2,7 @@
 
 use super::{
     form::run,
-    value::{Sign, is_quote},
+    value::{Sign, closing, is_quote},
 };
 
 /// How far the end of a tag or of a phrase may be from the name in it.
@@ -45,7 +45,9 @@ pub(super) fn behind(bytes: &[u8], end: usize, first: Option<u8>) -> Option<Sign
         [b':', signed @ ..] => (Sign::Colon, skip(signed, is_arrow)),
         // `("x-api-key", "...")`
         [b',', signed @ ..] if closed => match skip(signed, is_space) {
-            [b, ..] if is_quote(*b) || *b == b'\\' => (Sign::Comma, signed),
+            [b, ..] if (is_quote(*b) || *b == b'\\') && !is_next_name(skip(signed, is_space)) => {
+                (Sign::Comma, signed)
+            }
             _ => return None,
         },
         _ if let Some(signed) = tag() => (Sign::Tag, signed),
@@ -124,6 +126,17 @@ fn said(rest: &[u8]) -> Option<&[u8]> {
         b.is_ascii_graphic() && b != b':'
     });
     whom[name..].strip_prefix(b": ")
+}
+
+/// Whether what stands in the quotes that open here is the name of the next field: `"type": "password", "next": ...`.
+fn is_next_name(quoted: &[u8]) -> bool {
+    let seen = &quoted[..quoted.len().min(LOOK_AHEAD)];
+    let level = run(seen, |b| b == b'\\');
+    let Some(quote) = seen.get(level) else {
+        return false;
+    };
+    let end = closing(seen, level + 1, *quote, level).end;
+    skip(&quoted[end..], is_space).starts_with(b":")
 }
 
 fn is_space(b: u8) -> bool {

@@ -27,6 +27,25 @@ pub(super) enum Sign {
     Said,
 }
 
+/// A quote that opened before a name.
+#[derive(Clone, Copy)]
+pub(super) struct Quote {
+    pub(super) sign: u8,
+    /// How many backslashes stand before it.
+    pub(super) level: usize,
+}
+
+impl Quote {
+    /// The one that a text ends with.
+    pub(super) fn at_end(bytes: &[u8]) -> Option<Self> {
+        let (sign, before) = bytes.split_last()?;
+        is_quote(*sign).then(|| Self {
+            sign: *sign,
+            level: trailing_slashes(before),
+        })
+    }
+}
+
 /// How many backslashes each quote of three has at most.
 const MAX_LEVEL: usize = 63;
 
@@ -38,7 +57,7 @@ pub(super) fn value_at(
     at: usize,
     sign: Sign,
     line: bool,
-    quote: Option<u8>,
+    quote: Option<Quote>,
 ) -> Range<usize> {
     let bytes = text.as_bytes();
     let at = behind_type(bytes, at);
@@ -49,7 +68,14 @@ pub(super) fn value_at(
         [one] => one == quote,
         [] => false,
     };
-    if quote.is_some_and(closes) {
+    if quote.is_some_and(|quote| closes(quote.sign)) {
+        return at..at;
+    }
+    // The quote that ends `"Enter password:"` stands right behind the sign, and something ends behind it.
+    if sign == Sign::Colon
+        && matches!(bytes[..at], [.., before, b':'] if !is_quote(before))
+        && matches!(bytes[at..], [b, b',' | b'}' | b']' | b')' | b';', ..] if is_quote(b))
+    {
         return at..at;
     }
     if let Some(inner) = quoted(bytes, at) {
@@ -76,7 +102,17 @@ pub(super) fn value_at(
         (_, true) if text[at..].starts_with(MARK) || !text[at..].starts_with(['[', '{']) => {
             at..line_end(text, at, quote)
         }
-        (_, _) => at..word_end(text, at, sign),
+        // Brackets stay, for a line to go on behind them when it is read again.
+        (_, true) => within_brackets(text, at..word_end(text, at, sign)),
+        (_, false) => at..word_end(text, at, sign),
+    }
+}
+
+/// What stands in the brackets that a value is in, where they close.
+fn within_brackets(text: &str, value: Range<usize>) -> Range<usize> {
+    match text.as_bytes()[value.clone()] {
+        [b'[', .., b']'] | [b'{', .., b'}'] => value.start + 1..value.end - 1,
+        _ => value,
     }
 }
 
@@ -153,9 +189,16 @@ pub(super) fn is_nothing(value: &str) -> bool {
         .any(|word| value.eq_ignore_ascii_case(word))
 }
 
-/// Whether a text is as likely a name as a value, where both stand in a list.
+/// Whether a text is as likely a name as a value, where both stand in a list: `user_name`, `userName`.
 pub(super) fn is_field_name(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+    let mut capitals = text.bytes().filter(u8::is_ascii_uppercase);
+    let camel = text.starts_with(|c: char| c.is_ascii_lowercase())
+        && capitals.by_ref().take(3).count() < 3
+        && text
+            .split(|c: char| c.is_ascii_uppercase())
+            .all(|word| !word.is_empty());
+    let is_letter = |b: u8| b.is_ascii_lowercase() || b == b'_' || camel && b.is_ascii_uppercase();
+    text.bytes().all(is_letter)
 }
 
 /// What stands in the quotes that open at `at`, where they do. The quotes may be escaped, as in JSON inside JSON; where they
@@ -176,7 +219,7 @@ fn quoted(bytes: &[u8], at: usize) -> Option<Range<usize>> {
 }
 
 /// The closing quote, with its backslashes, of one that was opened behind `level` backslashes.
-fn closing(bytes: &[u8], from: usize, quote: u8, level: usize) -> Range<usize> {
+pub(super) fn closing(bytes: &[u8], from: usize, quote: u8, level: usize) -> Range<usize> {
     (from..bytes.len())
         .filter(|at| bytes[*at] == quote)
         .find_map(|at| {
@@ -215,15 +258,17 @@ fn bare_end(text: &str, start: usize, mut behind: impl FnMut(usize) -> Option<us
     text.len()
 }
 
-fn line_end(text: &str, start: usize, quote: Option<u8>) -> usize {
+fn line_end(text: &str, start: usize, quote: Option<Quote>) -> usize {
     bare_end(text, start, |at| {
         let rest = &text.as_bytes()[at..];
         // The backslashes of an escaped line break or quote belong to it.
         let (slashes, rest) = rest.split_at(run(rest, |b| b == b'\\'));
         match (slashes, rest) {
             (_, [b'\n' | b'\r', ..]) | ([_, ..], [b'n' | b'r', ..]) => None,
-            (_, [b, behind @ ..])
-                if Some(*b) == quote && behind.first().is_none_or(|b| ends_quote(*b)) =>
+            // One behind more backslashes than it was opened with stands within.
+            (slashes, [b, behind @ ..])
+                if quote.is_some_and(|quote| quote.sign == *b && slashes.len() <= quote.level)
+                    && behind.first().is_none_or(|b| ends_quote(*b)) =>
             {
                 None
             }

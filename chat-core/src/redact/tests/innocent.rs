@@ -6,7 +6,27 @@ use super::clean;
 use crate::redact::Redactor;
 
 /// What must survive as it is: words, names, ids, code and messages that only look alike.
-pub(super) const LOOK_ALIKES: [&str; 175] = [
+pub(super) const LOOK_ALIKES: [&str; 195] = [
+    "failed to refresh token: connection refused",
+    "failed to load private key: no such file or directory",
+    "failed to get secret: permission denied",
+    "error loading credentials: file not found",
+    "error fetching credentials: timeout after 30s",
+    "auth: dial tcp 10.0.0.1:443: connection refused",
+    "failed to refresh access token: 400 Bad Request",
+    "no valid credentials: run `login` first",
+    "auth: 401 Unauthorized",
+    "jwt: signature is invalid",
+    "secret: not found",
+    "get credentials: EOF",
+    "failed to parse cookie: unexpected end",
+    "invalid password: at least 8 characters",
+    "password: This field may not be blank.",
+    "invalid API key: see the docs",
+    r#"{"field":"password","errorCode":"too_short"} is wrong"#,
+    r#"missing columns ("password", "createdAt")"#,
+    r#"{"prompt":"Enter password:","user":"bob","next":"ok"} x"#,
+    "a block begins with -----BEGIN and ends with -----END, as RFC 7468 says",
     "max_tokens: 100",
     "\"max_tokens\": 4096, \"n\": 1",
     "used 12,345 tokens (prompt_tokens=12000, completion_tokens=345)",
@@ -194,4 +214,20 @@ fn p1_what_only_looks_alike_survives() {
             assert_eq!(Redactor::default().json(&value), value);
         }
     }
+}
+
+#[test]
+fn p1_schemas_and_log_probabilities_hold_no_credentials() {
+    let redactor = Redactor::default();
+    let same = serde_json::json!({
+        "properties": {"token": {"type": "string", "description": "who asks"}},
+        "content": [{"token": "hello", "logprob": -0.1}],
+    });
+    assert_eq!(redactor.json(&same), same);
+    // One that holds a value is hidden with it.
+    let held = serde_json::json!({"token": {"type": "string", "default": "abc"}});
+    assert_eq!(
+        redactor.json(&held),
+        serde_json::json!({"token": "[redacted]"})
+    );
 }

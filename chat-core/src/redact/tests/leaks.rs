@@ -5,7 +5,21 @@ use serde_json::json;
 use crate::redact::Redactor;
 
 /// What stands between « and » must not come out.
-const LEAKS: [&str; 137] = [
+const LEAKS: [&str; 151] = [
+    r#"let API_KEY: &str = "«abc»";"#,
+    r#"password: str = "«hunter2»""#,
+    r#"apiKey: process.env.API_KEY || "«abcdefgh1»","#,
+    "ts=1 token=«abc» password=«def»",
+    "DB_PASSWORD=«correcthorse» API_KEY=«xyzzy»",
+    "password: «correct-horse-battery» token: «xyz1»",
+    r#"failed: {"Name":"password","Value":"«hunter2»"}"#,
+    r#"failed: {"log":"Authorization: «Digest username=\"bob\", realm=\"x\", response=\"6629fae4\"»"}"#,
+    r#"curl -H "Cookie: «a=\"1\"; sid=abcdef9»" x"#,
+    "https://«0123456789abcdef0123:x-oauth-basic»@github.com/a",
+    "https://«0123456789abcdef0123:»@api.example.org",
+    "STRIPE_API_KEY_LIVE=«abc» DB_PASSWORD_PROD=«def»",
+    "map[Authorization:[«Bearer abc»] Content-Type:[application/json]]",
+    "map[Cookie:[«a=1»] Accept:[*/*]]",
     "curl -u bob:«hunter2» https://api.example.org/v1",
     "curl --user 'bob:«hunter 2»' https://api.example.org",
     r#"curl -H "X-Api-Key: «abc-123»" -d '{"password":"«hunter2»"}' https://example.org"#,
@@ -188,5 +202,33 @@ fn p1_j3_c66_c67_no_shape_that_is_met_shows_its_credential() {
             shown[0],
             "twice is once, from {text:?}"
         );
+    }
+}
+
+#[test]
+fn p1_c66_credentials_in_json_behind_words_are_taken_out() {
+    let redactor = Redactor::default();
+    for text in [
+        r#"failed: {"log":"Authorization: Digest username=\"bob\", response=\"hunter2\""}"#,
+        r#"failed: {"log":"Cookie: a=\"1\"; sid=hunter2"} at last"#,
+        r#"failed: {"cmd":"curl -u \"bob:hunter2\" x"}"#,
+        r##"failed: {"log":"#define API_KEY \"hunter2\""}"##,
+        r#"failed: {"url":"https:\/\/bob:hunter2@host\/x"} at last"#,
+        r#"failed: {"args":["--token","hunter2"]} at last"#,
+        r#"failed: {"outer":"it said {\"password\":\"hunter2\"}"} at last"#,
+        r"failed: {\u0022password\u0022:\u0022hunter2\u0022}",
+        "failed: {&quot;password&quot;:&quot;hunter2&quot;}",
+        "\u{1b}[1mpassword\u{1b}[0m: hunter2 \u{1b}[33mtoken\u{1b}[0m=hunter2",
+    ] {
+        let clean = redactor.text(text);
+        assert!(!clean.contains("hunter2"), "{clean}");
+        assert_eq!(redactor.text(&clean), clean, "twice is once, from {text:?}");
+    }
+    // Where there is nothing to take out, all of it stays as it was.
+    for text in [
+        r#"it said { "a" : 1.50 } and {"b":[1,  2]} in \u0022quotes\u0022"#,
+        "\u{1b}[1mfine\u{1b}[0m",
+    ] {
+        assert_eq!(redactor.text(text), text);
     }
 }
