@@ -7,11 +7,8 @@ use serde_json::{Map, Value};
 use super::{
     quote::{is_name, quoted},
     size::{Size, counted, grouped},
-    text::{Held, Reader, Text, WINDOW},
+    text::{Held, MARK, Reader, Text, WINDOW},
 };
-
-/// What stands for a value under a credential's name, as the redactor marks one in a text.
-const HIDDEN: &str = "[redacted]";
 
 /// How deep a value is looked into.
 const LEVELS: usize = 4;
@@ -110,7 +107,7 @@ impl<'a> Draft<'a> {
         let taken = self.take(items.len());
         let pieces = items.iter().take(taken).enumerate().map(|(place, item)| {
             if self.reader.redactor.hides_item(items, place) {
-                word(HIDDEN)
+                word(MARK)
             } else {
                 self.piece(item, levels)
             }
@@ -122,7 +119,7 @@ impl<'a> Draft<'a> {
         let taken = self.take(fields.len());
         let pieces = fields.iter().take(taken).map(|(key, value)| {
             let piece = if self.reader.redactor.hides_field(fields, key) {
-                word(HIDDEN)
+                word(MARK)
             } else {
                 self.piece(value, levels)
             };

@@ -1,4 +1,5 @@
-//! The texts of a value: how much of one is looked at, and what may be shown of it. Redacts before it cuts.
+//! The texts of a value: how much of one is looked at, and what may be shown of it. Redacts before it cuts, and once more what
+//! joining white space made of it.
 
 use std::borrow::Cow;
 
@@ -24,6 +25,9 @@ const BYTES_PER_CHAR: usize = 8;
 
 /// How far a credential reaches, at most, before its form tells that it is one. The redactor looks ahead up to 512 bytes.
 const UNKNOWN: usize = 1024;
+
+/// What stands where the redactor took something out of a text.
+pub(super) const MARK: &str = "[redacted]";
 
 /// What a text holds.
 pub(super) enum Held {
@@ -82,23 +86,27 @@ impl Reader<'_> {
     pub(super) fn text(&mut self, head: &str, bytes: usize, chars: usize) -> Text {
         // What stands this close in front of a cut can be the beginning of a credential that nobody knows for one any more.
         // Twice that, since a mark can be longer than what it stands for.
-        let margin = self
-            .redactor
-            .longest_secret()
-            .saturating_add(UNKNOWN)
-            .saturating_mul(2);
-        let wanted = chars.saturating_mul(BYTES_PER_CHAR).saturating_add(margin);
+        let longest = self.redactor.longest_secret();
+        let margin = longest.saturating_add(UNKNOWN).saturating_mul(2);
+        // The same of the joined line: a known secret may be torn by more white space than that.
+        let torn = longest.saturating_mul(2);
+        let wanted = chars
+            .saturating_mul(BYTES_PER_CHAR)
+            .saturating_add(margin)
+            .saturating_add(torn);
         let seen = self.look(head, wanted);
         let all = seen.len() == bytes;
         let plain = without_colors(seen);
         let clean = self.redactor.text(&plain);
-        let end = if all {
-            clean.len()
-        } else {
-            clean.floor_char_boundary(clean.len().saturating_sub(margin))
+        let but_last = |text: &str, bytes: usize| {
+            if all {
+                text.len()
+            } else {
+                text.floor_char_boundary(text.len().saturating_sub(bytes))
+            }
         };
-        let line = joined(&clean[..end]);
-        let line = one_line(&line);
+        let line = self.joined(&clean[..but_last(&clean, margin)]);
+        let line = one_line(&line[..but_last(&line, torn)]);
         let (shown, whole) = first(trimmed(&line), chars, all);
         Text {
             shown: shown.to_owned(),
@@ -108,6 +116,19 @@ impl Reader<'_> {
             } else {
                 Size::Bytes(bytes)
             },
+        }
+    }
+
+    /// A redacted text with each run of white space as one space, redacted again: a known secret may be what it was only with
+    /// other white space. Between the marks only, since a credential that reached to the end of its line would reach further now.
+    fn joined<'t>(&self, clean: &'t str) -> Cow<'t, str> {
+        let line = joined(clean);
+        match line {
+            Cow::Owned(line) if self.redactor.longest_secret() > 0 => {
+                let pieces = line.split(MARK).map(|piece| self.redactor.text(piece));
+                pieces.collect::<Vec<_>>().join(MARK).into()
+            }
+            line => line,
         }
     }
 
@@ -174,11 +195,10 @@ fn trimmed(text: &str) -> &str {
     text
 }
 
-/// Each run of white space as one space. A single one that only sets apart stays what it is.
+/// Each run of white space as one space.
 fn joined(text: &str) -> Cow<'_, str> {
-    let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     let is_fine = |(at, space): (usize, &str)| {
-        !space.contains(breaks) && !text[at + space.len()..].starts_with(char::is_whitespace)
+        space == " " && !text[at + 1..].starts_with(char::is_whitespace)
     };
     if text.match_indices(char::is_whitespace).all(is_fine) {
         return text.into();
@@ -186,15 +206,9 @@ fn joined(text: &str) -> Cow<'_, str> {
     let mut line = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(char::is_whitespace) {
-        let (words, space) = rest.split_at(at);
-        rest = space.trim_start();
-        let run = &space[..space.len() - rest.len()];
-        line.push_str(words);
-        line.push_str(if run.chars().nth(1).is_some() || run.contains(breaks) {
-            " "
-        } else {
-            run
-        });
+        line.push_str(&rest[..at]);
+        line.push(' ');
+        rest = rest[at..].trim_start();
     }
     line.push_str(rest);
     line.into()

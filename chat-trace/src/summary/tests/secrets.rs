@@ -165,3 +165,64 @@ fn p1_a_known_secret_stays_hidden_at_every_cut() {
         }
     }
 }
+
+#[test]
+fn p1_a_known_secret_stays_hidden_whatever_white_space_is_joined_in_it() {
+    let redactor = Redactor::default().with_secret("p@ss word of 3");
+    let hidden = "say [redacted] now";
+    for space in [
+        " ",
+        "  ",
+        " \n ",
+        "\t",
+        "\r\n",
+        "\u{a0}",
+        "\u{2003}",
+        "\u{3000}",
+        "\u{2028}",
+        "\u{b}",
+        " \u{1b}[1m ",
+    ] {
+        let text = format!("say {} now", ["p@ss", "word", "of", "3"].join(space));
+        assert_eq!(summarize(&json!(text), 99, &redactor), hidden, "{space:?}");
+        assert_eq!(line(&text, 99, &redactor), hidden, "{space:?}");
+        for (value, expected) in [
+            (json!([text]), format!("[\"{hidden}\"]")),
+            (
+                json!({"a": {"b": text}}),
+                format!("{{a: {{b: \"{hidden}\"}}}}"),
+            ),
+            (json!({ text.clone(): 1 }), format!("{{\"{hidden}\": 1}}")),
+        ] {
+            assert_eq!(summarize(&value, 99, &redactor), expected, "{space:?}");
+        }
+    }
+}
+
+#[test]
+fn p1_a_known_secret_with_more_white_space_than_is_looked_at_shows_no_part() {
+    let secret = "correct-horse battery-staple";
+    let redactor = Redactor::default().with_secret(secret);
+    for spaces in (0..6_000).step_by(97) {
+        let torn = secret.replace(' ', &" \n".repeat(spaces + 1));
+        for before in [0, 10, 400] {
+            let text = format!("{}{torn} {}", "y ".repeat(before), "z ".repeat(4500));
+            for room in [20, 120, 900] {
+                let summary = summarize(&json!(text), room, &redactor);
+                assert!(part_of(secret, &summary).is_none(), "{summary}");
+            }
+        }
+    }
+}
+
+#[test]
+fn p1_what_is_hidden_on_one_line_takes_nothing_of_the_next() {
+    let text = "password: abc\nCookie: sid=abcdef\n  done in  3 s";
+    let shown = "password: [redacted] Cookie: [redacted] done in 3 s";
+    for redactor in [
+        Redactor::default(),
+        Redactor::default().with_secret("hunter2!"),
+    ] {
+        assert_eq!(summarize(&json!(text), 99, &redactor), shown);
+    }
+}
