@@ -8,7 +8,10 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::size::Size;
+use super::{
+    quote::{clings_behind, clings_in_front},
+    size::Size,
+};
 
 /// How many bytes of texts one summary looks at.
 pub(crate) const WINDOW: usize = 64 * 1024;
@@ -158,9 +161,15 @@ fn first(text: &str, chars: usize, complete: bool) -> (&str, bool) {
     (&text[..end], complete)
 }
 
-/// As many whole clusters as there is room for, counted in characters; white space before the cut is left out.
+/// As many whole clusters as there is room for, counted in characters; white space before the cut is left out, and so is what
+/// would form a cluster with what stands at the cut.
 pub(super) fn head(text: &str, chars: usize) -> &str {
-    let (head, _) = first(text, chars, true);
+    let (mut head, _) = first(text, chars, true);
+    while clings_behind(head) {
+        let mut clusters = head.graphemes(true);
+        clusters.next_back();
+        head = clusters.as_str();
+    }
     trimmed(head)
 }
 
@@ -173,7 +182,13 @@ pub(super) fn tail(text: &str, chars: usize) -> &str {
         };
         (room, start) = (left, start - cluster.len());
     }
-    trimmed(&text[start..])
+    let mut tail = &text[start..];
+    while clings_in_front(tail) {
+        let mut clusters = tail.graphemes(true);
+        clusters.next();
+        tail = clusters.as_str();
+    }
+    trimmed(tail)
 }
 
 /// Whether a text is the path of a file.

@@ -66,6 +66,36 @@ proptest! {
     }
 }
 
+/// What would stand on the character in front of it, or under the one behind it.
+const CLINGING: [&str; 10] = [
+    "\u{301}", "\u{93e}", "\u{200d}", "\u{fe0f}", "\u{600}", "\u{d4e}", "\u{feff}", "\u{200b}",
+    "a", "b/",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn p3_no_mark_of_a_text_stands_on_what_is_written_around_it(
+        pieces in prop::collection::vec(prop::sample::select(CLINGING.to_vec()), 1..24), room in 0_usize..40,
+    ) {
+        let text = pieces.concat();
+        for value in [
+            json!(text),
+            json!([text]),
+            json!({ "k": text }),
+            json!({ text.clone(): 1, "k": [text, text] }),
+            json!([text.repeat(100)]),
+        ] {
+            let summary = summarize(&value, room, &Redactor::default());
+            prop_assert!(summary.chars().count() <= room, "{summary}");
+            for cluster in summary.graphemes(true).filter(|cluster| cluster.contains(['"', '…', '[', ']', '{', '}', ':', ',', ' '])) {
+                prop_assert_eq!(cluster.chars().count(), 1, "{:?} in {:?}", cluster, summary);
+            }
+        }
+    }
+}
+
 fn rooms() -> impl Strategy<Value = usize> {
     prop_oneof![0_usize..30, 30_usize..300]
 }
