@@ -23,7 +23,8 @@ use crate::TraceRow;
 pub enum RowChange {
     /// A row that is new, or has changed.
     Upsert {
-        /// The row as it now is. It takes the place of the row with its id; where there is none, it stands behind `after`.
+        /// The row as it now is. It takes the place of the row with its id, which stands right behind `after`; where there is none,
+        /// it is new and stands there.
         row: Arc<TraceRow>,
         /// The id of the row right before it; `None`: it is the first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,8 +38,11 @@ pub enum RowChange {
 }
 
 impl RowChange {
-    /// Carries out the change. Looks for its row from the end of the list. Where there is no such row, nothing is removed, and
-    /// nothing to stand behind means the end.
+    /// Carries out the change. Where there is no such row, nothing is removed, and nothing to stand behind means the end.
+    ///
+    /// Looks at the rows between the end of the list and its place, and at no others: rows that come at the end, all of a first
+    /// update among them, cost the same however many there are. So a row is taken for new where its id stands before `after` only,
+    /// as it never does in a list that took all changes.
     ///
     /// ```
     /// use chat_core::{TraceKind, TraceNode, TraceTree};
@@ -63,15 +67,16 @@ impl RowChange {
                 }
             }
             Self::Upsert { row, after } => {
-                if let Some(at) = find(rows, &row.id) {
-                    rows[at] = row;
-                    return;
-                }
-                let at = match after {
-                    None => 0,
-                    Some(after) => find(rows, &after).map_or(rows.len(), |at| at + 1),
+                let after = after.map(|after| find(rows, &after));
+                let (at, from) = match after {
+                    None => (0, 0),
+                    Some(Some(after)) => (after + 1, after + 1),
+                    Some(None) => (rows.len(), 0),
                 };
-                rows.insert(at, row);
+                match rows[from..].iter().position(|old| old.id == row.id) {
+                    Some(old) => rows[from + old] = row,
+                    None => rows.insert(at, row),
+                }
             }
         }
     }

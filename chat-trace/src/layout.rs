@@ -59,7 +59,8 @@ impl Layout {
         layout
     }
 
-    /// Adds a node behind those there are. Its place is known after the next [`Layout::settle`].
+    /// Adds a node behind those there are. Its place is known after the next [`Layout::append`] or
+    /// [`Layout::settle`].
     pub(crate) fn push(&mut self, node: &TraceNode) {
         // A tree's indices are 32 bits wide.
         let parent = node
@@ -78,6 +79,41 @@ impl Layout {
             start: 0,
             end: 0,
         });
+    }
+
+    /// Finds the places of the nodes from an index on, which have none yet, where their rows come behind all others and move none of
+    /// them. Gives up, and leaves it to [`Layout::settle`], where they don't or that would take longer.
+    pub(crate) fn append(&mut self, from: usize) -> bool {
+        let mut steps = self.places.len();
+        (from..self.places.len()).all(|node| self.append_one(node, &mut steps))
+    }
+
+    fn append_one(&mut self, node: usize, steps: &mut usize) -> bool {
+        let Place {
+            parent, has_row, ..
+        } = self.places[node];
+        let start = self.order.len() as u32;
+        // What stands in the last row stands in all rows that one stands in.
+        let is_last = |around: &Place| around.end == start;
+        if parent != NONE && !self.places.get(parent as usize).is_some_and(is_last) {
+            return false;
+        }
+        let end = start + u32::from(has_row);
+        (self.places[node].start, self.places[node].end) = (start, end);
+        if !has_row {
+            return true;
+        }
+        self.order.push(node as u32);
+        let mut around = parent;
+        while let Some(place) = self.places.get_mut(around as usize) {
+            let Some(left) = steps.checked_sub(1) else {
+                return false;
+            };
+            *steps = left;
+            place.end = end;
+            around = place.parent;
+        }
+        true
     }
 
     /// Finds every node's place anew.
@@ -146,4 +182,69 @@ impl Layout {
 
 fn some(index: u32) -> Option<usize> {
     (index != NONE).then_some(index as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::TraceTree;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn tree(nodes: &[(TraceKind, prop::sample::Index)]) -> TraceTree {
+        let mut tree = TraceTree::default();
+        for (kind, parent) in nodes {
+            // One more than there are: none.
+            let parent = tree.iter().nth(parent.index(tree.len() + 1));
+            let parent = parent.map(|(index, _)| index);
+            tree.push(parent, TraceNode::new("id", *kind, "name"));
+        }
+        tree
+    }
+
+    proptest! {
+        #[test]
+        fn p3_a_node_at_the_end_has_the_place_it_would_have_if_all_were_found_anew(
+            nodes in prop::collection::vec(
+                (prop::sample::select(vec![TraceKind::Step, TraceKind::Sequence]), any::<prop::sample::Index>()),
+                0..40,
+            ),
+        ) {
+            let tree = tree(&nodes);
+            let nodes: Vec<_> = tree.iter().map(|(_, node)| &**node).collect();
+            let mut layout = Layout::default();
+            for (index, node) in nodes.iter().enumerate() {
+                layout.push(node);
+                let is_last = layout.append(index);
+                if !is_last {
+                    layout.settle();
+                }
+                let whole = Layout::of(nodes[..=index].iter().copied());
+                prop_assert_eq!(&layout.order, &whole.order);
+                for node in (0..=index).filter(|node| whole.places[*node].has_row) {
+                    prop_assert_eq!(layout.rows(node), whole.rows(node));
+                }
+                // Of a sequence without rows it is not known whether it is the last.
+                let has_row = |node: usize| whole.places[node].has_row;
+                let at_end = whole.order.last() == Some(&(index as u32));
+                prop_assert!(is_last || !at_end || !whole.parent(index).is_none_or(has_row));
+            }
+        }
+    }
+
+    #[test]
+    fn p3_nodes_deep_in_a_tree_are_placed_anew_where_that_is_less() {
+        let mut tree = TraceTree::default();
+        let mut parent = None;
+        for _ in 0..200_000 {
+            parent = Some(tree.push(parent, TraceNode::new("id", TraceKind::Step, "name")));
+        }
+        let mut layout = Layout::default();
+        tree.iter().for_each(|(_, node)| layout.push(node));
+        assert!(!layout.append(0));
+        layout.settle();
+        layout.push(&TraceNode::new("id", TraceKind::Step, "name"));
+        assert!(layout.append(200_000));
+        assert_eq!(layout.row(200_000), Some(200_000));
+    }
 }

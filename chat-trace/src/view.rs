@@ -21,8 +21,9 @@ use crate::{
 /// The rows of one run, kept up to date: what [`project`](crate::project) gives of the last snapshot, and what changed with it.
 ///
 /// Reuses the row of every node that is the very same in the next snapshot, which a run's snapshots share. After one node changed,
-/// an update looks at each node's address and writes one row; after nodes were added or requests came or went, it finds all
-/// rows' places anew. Given a tree that is no later snapshot of the same run, it starts over.
+/// or came behind all others while no request waits, an update looks at each node's address and writes one row; after nodes were
+/// added elsewhere or requests came or went, it finds all rows' places anew. Given a tree that is no later snapshot of the same run,
+/// it starts over.
 ///
 /// ```
 /// use chat_core::{TraceKind, TraceNode, TraceStatus, TraceTree};
@@ -107,12 +108,12 @@ impl TraceView {
         // Rows stand where they stood until their places are found anew; new nodes have none yet.
         stale.split_off(&known);
         let changed = self.rewrite(stale);
-        let must_arrange = asks || known < self.nodes.len() || moves && !requests.is_empty();
-        if must_arrange {
+        let must_arrange = asks || moves && !requests.is_empty();
+        if must_arrange || !self.append(known) {
             self.requests = requests.to_vec();
             self.arrange(known, &changed)
         } else {
-            self.upserts(changed)
+            self.upserts(changed.into_iter().chain(known..self.nodes.len()))
         }
     }
 
@@ -207,18 +208,28 @@ impl TraceView {
         row_kind(node).map(|kind| Source { node, kind, failed })
     }
 
-    /// The changes where no row is new and none has another place.
-    fn upserts(&self, changed: Vec<usize>) -> Vec<RowChange> {
-        let mut places: Vec<_> = changed
-            .into_iter()
-            .filter_map(|index| self.row_at(index))
-            .collect();
+    /// The changes where none of the rows that were there has another place.
+    fn upserts(&self, changed: impl Iterator<Item = usize>) -> Vec<RowChange> {
+        let mut places: Vec<_> = changed.filter_map(|index| self.row_at(index)).collect();
         places.sort_unstable();
         let upsert = |at: usize| RowChange::Upsert {
             row: self.rows[at].clone(),
             after: at.checked_sub(1).map(|before| self.rows[before].id.clone()),
         };
         places.into_iter().map(upsert).collect()
+    }
+
+    /// Gives the nodes that are new their rows, where these come behind all others; rows of requests may have to stand behind them.
+    fn append(&mut self, known: usize) -> bool {
+        let new = known..self.nodes.len();
+        let is_end = new.is_empty() || self.asked.is_empty() && self.layout.append(known);
+        if is_end {
+            for index in new {
+                let row = self.new_row(index);
+                self.rows.extend(row);
+            }
+        }
+        is_end
     }
 
     /// Finds the places of all rows anew. Rows of nodes keep their order, whatever comes between them: a tree only grows.

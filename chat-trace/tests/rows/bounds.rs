@@ -168,6 +168,43 @@ fn p3_summaries_are_as_long_as_they_may_be() {
     }
 }
 
+/// Not by the clock: what takes the square of this would not end.
+#[test]
+fn p3_the_first_update_of_many_rows_is_carried_out_one_by_one() {
+    let mut tree = TraceTree::default();
+    let step = tree.push(None, TraceNode::new("step", TraceKind::Step, "step"));
+    for call in 0..200_000 {
+        tree.push(
+            Some(step),
+            TraceNode::new(format!("call {call}"), TraceKind::Task, "task"),
+        );
+    }
+    let (mut view, mut rows) = (
+        TraceView::new(ProjectOptions::default().summary_chars(0)),
+        Vec::new(),
+    );
+    for change in view.update(&tree, &[]) {
+        change.apply(&mut rows);
+    }
+    assert_eq!(rows, view.rows());
+}
+
+#[test]
+fn p3_nodes_that_come_one_by_one_cost_their_own_rows() {
+    let mut tree = TraceTree::default();
+    let (mut view, mut rows) = (TraceView::new(ProjectOptions::default()), Vec::new());
+    let step = tree.push(None, TraceNode::new("step", TraceKind::Step, "step"));
+    for call in 0..10_000 {
+        let node = TraceNode::new(format!("call {call}"), TraceKind::Task, "task");
+        tree.push(Some(step), node);
+        for change in view.update(&tree, &[]) {
+            change.apply(&mut rows);
+        }
+    }
+    assert_eq!(rows, view.rows());
+    assert_eq!(rows.len(), 10_001);
+}
+
 proptest! {
     #[test]
     fn p3_every_row_of_any_tree_is_bounded(acts in any_acts(60)) {
