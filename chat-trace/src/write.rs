@@ -160,7 +160,7 @@ impl<'a> Writer<'a> {
 
     fn name(&self, name: &Arc<str>, kind: RowKind) -> Arc<str> {
         let line = self.shared(name, NAME_CHARS);
-        if line.trim().is_empty() {
+        if is_blank(&line) {
             named(String::new(), kind).into()
         } else {
             line
@@ -221,7 +221,7 @@ fn same(one: &Arc<str>, two: &Arc<str>) -> bool {
 
 /// What is called nothing is called by its kind.
 fn named(name: String, kind: RowKind) -> String {
-    if !name.trim().is_empty() {
+    if !is_blank(&name) {
         return name;
     }
     let kind = match kind {
@@ -235,6 +235,18 @@ fn named(name: String, kind: RowKind) -> String {
         RowKind::Approval => "approval",
     };
     kind.to_owned()
+}
+
+/// Whether nothing of a name can be seen.
+fn is_blank(name: &str) -> bool {
+    // Those of Unicode's default ignorable code points that names are met with, and the blank of Braille.
+    name.chars().all(|c| {
+        c.is_whitespace()
+            || matches!(c,
+                '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+                | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
+    })
 }
 
 fn status(node: &TraceNode) -> Option<RowStatus> {
@@ -269,6 +281,26 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn p2_a_name_of_which_nothing_can_be_seen_is_none() {
+        let options = ProjectOptions::default();
+        for name in [
+            "",
+            " \n",
+            "\u{200b}",
+            "\u{feff}\u{2060} ",
+            "\u{e0061}\u{fe0f}",
+            "\u{3164}\u{2800}",
+        ] {
+            let given = Writer::new(&options).name(&name.into(), RowKind::Step);
+            assert_eq!(&*given, "step", "{name:?}");
+            assert_eq!(named(name.to_owned(), RowKind::Tool), "tool");
+        }
+        for name in ["a", "\u{200b}.", "漢", "👧"] {
+            assert_eq!(named(name.to_owned(), RowKind::Tool), name);
+        }
+    }
 
     #[test]
     fn p3_a_clock_that_was_set_back_gives_no_negative_duration() {
