@@ -23,8 +23,9 @@ use self::{draft::Draft, text::Held};
 /// commands a screen.
 ///
 /// An object shows its keys before its values get room; what doesn't fit is counted. JSON in a text is shown as what it holds. A
-/// text that is the whole value has no quotes; where it is cut, its length is told. Nothing is cut within a grapheme cluster
-/// (UAX #29). However large the value is, at most 64 KiB of its texts are looked at, and a few levels of it.
+/// text that is the whole value has no quotes; where it is cut, its length is told. What has no room is `…`, and with no characters
+/// at all nothing. Nothing is cut within a grapheme cluster (UAX #29). However large the value is, at most 64 KiB of its texts are
+/// looked at, and a few levels of it.
 ///
 /// ```
 /// use chat_core::Redactor;
