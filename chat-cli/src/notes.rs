@@ -1,6 +1,7 @@
 //! Standard error: what is told to a person, and below it the rows of what runs, drawn in place. All that the command says there
 //! goes through here, so that nothing is ever written into the rows. No mode of the terminal is changed and its cursor never
-//! hidden: a process that is killed leaves a terminal that can be used.
+//! hidden: a process that is killed leaves a terminal that can be used. So Enter, where nobody asked for it, goes one line down, and
+//! one line of the rows stays.
 
 use std::{
     fmt::Write as _,

@@ -33,6 +33,8 @@ pub(crate) struct Progress {
     view: TraceView,
     /// Whether there is news that the view has not seen.
     is_stale: bool,
+    /// Whether what was drawn last had lines: where a terminal has no room, no rows have.
+    stands: bool,
     /// Whether a row runs, of those that were drawn last.
     moves: bool,
     plain: Plain,
@@ -60,6 +62,7 @@ impl Progress {
             tree: None,
             view: TraceView::new(desk.trace.clone()),
             is_stale: false,
+            stands: false,
             moves: false,
             plain: Plain::default(),
             clock: Clock { began, began_at },
@@ -104,7 +107,7 @@ impl Progress {
             Rows::Said => !self.plain.is_empty(),
             Rows::Drawn => {
                 // Rows that a note took the place of come back.
-                let is_gone = !self.view.rows().is_empty() && !desk.notes.is_drawn();
+                let is_gone = self.stands && !desk.notes.is_drawn();
                 self.is_stale || is_gone || self.moves
             }
         };
@@ -120,8 +123,9 @@ impl Progress {
                 self.refresh(pending);
                 let rows = self.view.rows();
                 let runs = |row: &Arc<TraceRow>| row.status == Some(RowStatus::Running);
-                self.moves = rows.iter().any(runs);
                 let lines = layout::block(rows, self.clock.moment(), desk.notes.size());
+                self.stands = !lines.is_empty();
+                self.moves = self.stands && rows.iter().any(runs);
                 desk.notes.draw(lines);
                 self.next = Instant::now() + PACE;
             }

@@ -401,3 +401,24 @@ async fn c_json_gets_no_rows() {
     stage.shows("");
     assert_eq!(stage.glass.writes(), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn c_where_there_is_no_room_for_rows_nothing_is_due_until_there_is_news() {
+    const SIZE: Size = Size {
+        columns: 60,
+        lines: 2,
+    };
+    let glass = Glass::new(2, 60);
+    let mut desk = Desk::of(None, io::sink());
+    desk.notes = Notes::terminal(glass.clone(), || Some(SIZE));
+    desk.rows = Rows::Drawn;
+    let mut stage = Stage::with(desk, glass);
+    let step = stage.begins(None, TraceKind::Step, "draft", Value::Null);
+    stage.passes(1_000).await;
+    assert!(stage.progress.due(&stage.desk).is_none(), "it runs");
+    stage.ends(step, TraceStatus::Done);
+    assert!(stage.progress.due(&stage.desk).is_some());
+    stage.passes(1_000).await;
+    assert!(stage.progress.due(&stage.desk).is_none(), "it is done");
+    stage.shows("");
+}
