@@ -37,6 +37,16 @@ fn check_changes(changes: &[RowChange], before: &[Arc<TraceRow>]) {
     }
 }
 
+/// Upserts go from top to bottom.
+fn check_order(changes: &[RowChange], after: &[Arc<TraceRow>]) {
+    let mut below = after.iter();
+    for change in changes {
+        if let RowChange::Upsert { row, .. } = change {
+            assert!(below.any(|below| below == row), "out of order: {changes:?}");
+        }
+    }
+}
+
 fn apply(changes: Vec<RowChange>, rows: &mut Vec<Arc<TraceRow>>) {
     for change in changes {
         change.apply(rows);
@@ -55,6 +65,7 @@ proptest! {
             }
             let changes = view.update(&run.tree, &run.requests);
             check_changes(&changes, &listed);
+            check_order(&changes, view.rows());
             apply(changes, &mut listed);
             let rows = scratch(&run);
             prop_assert_eq!(plain(view.rows()), rows.iter().collect::<Vec<_>>());

@@ -56,36 +56,17 @@ fn around(tree: &TraceTree, requests: &[Arc<ApprovalRequest>]) -> Vec<(String, S
 fn two_steps() -> TraceTree {
     let mut tree = TraceTree::default();
     let run = push(&mut tree, None, TraceKind::Agent, "run");
-    for step in ["one", "two"] {
-        let index = push(&mut tree, Some(run), TraceKind::Step, step);
-        tool(
-            &mut tree,
-            index,
-            &format!("{step}/over"),
-            "c",
-            TraceStatus::Done,
-        );
-        tool(
-            &mut tree,
-            index,
-            &format!("{step}/waits"),
-            "c",
-            TraceStatus::Waiting,
-        );
-        tool(
-            &mut tree,
-            index,
-            &format!("{step}/last"),
-            "c",
-            TraceStatus::Done,
-        );
-        tool(
-            &mut tree,
-            index,
-            &format!("{step}/own"),
-            step,
-            TraceStatus::Done,
-        );
+    let steps =
+        ["one", "two"].map(|step| (step, push(&mut tree, Some(run), TraceKind::Step, step)));
+    // Calls come in another order than their rows stand in.
+    for (step, index) in steps.into_iter().rev() {
+        let mut call = |id: &str, call, status| {
+            tool(&mut tree, index, &format!("{step}/{id}"), call, status);
+        };
+        call("over", "c", TraceStatus::Done);
+        call("waits", "c", TraceStatus::Waiting);
+        call("last", "c", TraceStatus::Done);
+        call("own", step, TraceStatus::Done);
     }
     tree
 }
@@ -120,6 +101,26 @@ fn p2_where_no_call_is_open_the_last_is_meant() {
     }
     let found = around(&tree, &[request("r", "c", "one")]);
     assert_eq!(found, [("r".to_owned(), "last".to_owned())]);
+}
+
+#[test]
+fn p2_of_steps_of_one_name_the_last_that_is_open_is_meant() {
+    let mut tree = TraceTree::default();
+    let run = push(&mut tree, None, TraceKind::Agent, "run");
+    let [first, last] = [(); 2].map(|()| push(&mut tree, Some(run), TraceKind::Step, "one"));
+    tree.update(last, |node| node.status = TraceStatus::Done);
+    let requests = [request("r", "unheard", "one")];
+    let mut view = TraceView::new(ProjectOptions::default());
+    for expected in ["one", "node:#2:one"] {
+        assert_eq!(
+            around(&tree, &requests),
+            [("r".to_owned(), expected.to_owned())]
+        );
+        view.update(&tree, &requests);
+        let shown: Vec<_> = view.rows().iter().map(|row| (**row).clone()).collect();
+        assert_eq!(shown, rows(&tree, &requests));
+        tree.update(first, |node| node.status = TraceStatus::Done);
+    }
 }
 
 #[test]
