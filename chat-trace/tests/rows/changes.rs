@@ -227,3 +227,29 @@ fn p2_a_change_that_fits_no_row_breaks_nothing() {
     RowChange::Upsert { row, after }.apply(&mut rows);
     assert_eq!(rows.len(), 1);
 }
+
+#[test]
+fn p2_a_change_carried_out_twice_or_on_rows_that_were_kept_too_long_doubles_none() {
+    let rows = |ids: &[&str]| -> Vec<_> {
+        let mut tree = TraceTree::default();
+        for id in ids {
+            step(&mut tree, None, id);
+        }
+        let rows = project(&tree, &ProjectOptions::default());
+        rows.into_iter().map(Arc::new).collect()
+    };
+    let new = rows(&["a", "b", "c", "d"]);
+    let all = diff(&rows(&[]), &new);
+    // `x` is gone by now, of which nobody told.
+    for (mut listed, expected) in [
+        (rows(&["a", "b", "c", "d"]), rows(&["a", "b", "c", "d"])),
+        (
+            rows(&["a", "x", "b", "d"]),
+            rows(&["a", "x", "b", "c", "d"]),
+        ),
+        (rows(&["x", "a"]), rows(&["x", "a", "b", "c", "d"])),
+    ] {
+        apply(all.clone(), &mut listed);
+        assert_eq!(listed, expected);
+    }
+}
