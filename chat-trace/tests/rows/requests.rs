@@ -95,12 +95,18 @@ fn p2_a_request_stands_under_the_call_it_is_about() {
 #[test]
 fn p2_where_no_call_is_open_the_last_is_meant() {
     let mut tree = TraceTree::default();
-    let step = push(&mut tree, None, TraceKind::Step, "one");
-    for id in ["first", "last"] {
+    let [one, two] = ["one", "two"].map(|id| push(&mut tree, None, TraceKind::Step, id));
+    for (step, id) in [(two, "two/first"), (two, "two/last"), (one, "one/only")] {
         tool(&mut tree, step, id, "c", TraceStatus::Done);
     }
-    let found = around(&tree, &[request("r", "c", "one")]);
-    assert_eq!(found, [("r".to_owned(), "last".to_owned())]);
+    for (step, expected) in [
+        ("one", "one/only"),
+        ("two", "two/last"),
+        ("three", "two/last"),
+    ] {
+        let found = around(&tree, &[request("r", "c", step)]);
+        assert_eq!(found, [("r".to_owned(), expected.to_owned())]);
+    }
 }
 
 #[test]
