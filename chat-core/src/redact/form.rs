@@ -118,7 +118,27 @@ pub(super) fn credential(before: Option<u8>, rest: &[u8]) -> Option<usize> {
     }
 }
 
+/// The bytes that a prefix can begin with. Asked at nearly every place of a text, where the prefixes themselves would each be
+/// compared.
+const FIRST: [bool; 256] = {
+    let mut first = [false; 256];
+    let mut at = 0;
+    while at < PREFIXES.len() {
+        first[PREFIXES[at].as_bytes()[0] as usize] = true;
+        at += 1;
+    }
+    at = 0;
+    while at < SHORT_PREFIXES.len() {
+        first[SHORT_PREFIXES[at].as_bytes()[0] as usize] = true;
+        at += 1;
+    }
+    first
+};
+
 fn prefixed(rest: &[u8]) -> Option<usize> {
+    if !rest.first().is_some_and(|b| FIRST[usize::from(*b)]) {
+        return None;
+    }
     let begins = |prefix: &&&str| rest.starts_with(prefix.as_bytes());
     let (prefix, certain) = match PREFIXES.iter().find(begins) {
         Some(prefix) => (prefix, true),
