@@ -71,7 +71,10 @@ impl EventLog {
 
     /// Takes all unread events at once.
     pub fn take(&mut self) -> VecDeque<ChatEvent> {
-        std::mem::take(&mut self.tail).flush(&mut self.events);
+        // A reader that keeps up finds one event at a time, and never a tail.
+        if !self.tail.events.is_empty() {
+            std::mem::take(&mut self.tail).flush(&mut self.events);
+        }
         std::mem::take(&mut self.events)
     }
 
