@@ -1,5 +1,5 @@
-//! `bench servers` and `bench speed`: the model responder beside other Rust clients, on the same servers and the same bytes. Each
-//! writes its part of docs/model-servers.md.
+//! `bench servers`, `bench speed` and `bench instructions`: the model responder beside other Rust clients, on the same servers and
+//! the same bytes. Each writes its part of docs/model-servers.md.
 #![allow(clippy::print_stdout, reason = "a command's output is its purpose")]
 
 mod clients;
@@ -16,10 +16,11 @@ fn main() -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["servers"] => show("servers", &servers::tables()?),
         ["speed"] => show("speed", &speed::tables()?),
-        // What `speed` starts.
+        ["instructions"] => show("instructions", &speed::instructions()?),
+        // What the last two start.
         ["serve"] => speed::run_server(),
         ["client", ref args @ ..] => speed::run_client(args),
-        _ => bail!("usage: bench servers|speed"),
+        _ => bail!("usage: bench servers|speed|instructions"),
     }
 }
 
