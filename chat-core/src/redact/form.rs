@@ -118,25 +118,30 @@ pub(super) fn credential(before: Option<u8>, rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// The bytes that a prefix can begin with. Asked at nearly every place of a text, where the prefixes themselves would each be
-/// compared.
-const FIRST: [bool; 256] = {
-    let mut first = [false; 256];
+/// Which bytes can follow the first of a prefix, a bit for each. Asked at nearly every place of a text, where the prefixes themselves
+/// would each be compared.
+const SECOND: [u128; 128] = {
+    let mut second = [0; 128];
     let mut at = 0;
-    while at < PREFIXES.len() {
-        first[PREFIXES[at].as_bytes()[0] as usize] = true;
+    while at < PREFIXES.len() + SHORT_PREFIXES.len() {
+        let prefix = if at < PREFIXES.len() {
+            PREFIXES[at]
+        } else {
+            SHORT_PREFIXES[at - PREFIXES.len()]
+        };
+        let prefix = prefix.as_bytes();
+        second[prefix[0] as usize] |= 1 << prefix[1];
         at += 1;
     }
-    at = 0;
-    while at < SHORT_PREFIXES.len() {
-        first[SHORT_PREFIXES[at].as_bytes()[0] as usize] = true;
-        at += 1;
-    }
-    first
+    second
 };
 
 fn prefixed(rest: &[u8]) -> Option<usize> {
-    if !rest.first().is_some_and(|b| FIRST[usize::from(*b)]) {
+    let [first, second, ..] = *rest else {
+        return None;
+    };
+    let begun = SECOND.get(usize::from(first)).copied().unwrap_or_default();
+    if !second.is_ascii() || begun >> second & 1 == 0 {
         return None;
     }
     let begins = |prefix: &&&str| rest.starts_with(prefix.as_bytes());

@@ -14,30 +14,29 @@ const LOOK_AHEAD: usize = 512;
 /// Where the secret stands in what a word begins and what is behind it, where they are such a place. `first` is what stands
 /// before the word.
 pub(super) fn secret(word: &str, rest: &str, first: Option<u8>) -> Option<Range<usize>> {
-    let rest = &rest[..rest.floor_char_boundary(LOOK_AHEAD)];
-    let rest = rest.split(MARK).next()?;
     match word {
-        "-u" | "--user" | "--proxy-user" | "--http-user" => user(rest),
-        "hooks.slack.com" => webhook(rest, &["/services/", "/workflows/", "/triggers/"]),
+        "-u" | "--user" | "--proxy-user" | "--http-user" => user(seen(rest)),
+        "hooks.slack.com" => webhook(seen(rest), &["/services/", "/workflows/", "/triggers/"]),
         "webhooks" if first == Some(b'/') => {
-            webhook(rest, &["/"]).filter(|secret| secret.len() >= 32)
+            webhook(seen(rest), &["/"]).filter(|secret| secret.len() >= 32)
         }
-        "thin" | "oci" if first == Some(b':') => {
-            between(rest.strip_prefix(':')?, '/', "@").map(|found| shift(found, 1))
+        // Most words: nothing is looked for behind them.
+        _ if !rest.starts_with(':') => None,
+        _ => {
+            let behind = seen(rest).strip_prefix(':')?;
+            let secret = match word {
+                "thin" | "oci" if first == Some(b':') => between(behind, '/', "@"),
+                _ => telegram(word, behind).or_else(|| data_source(behind)),
+            };
+            secret.map(|secret| secret.start + 1..secret.end + 1)
         }
-        _ => telegram(word, rest).or_else(|| {
-            // `bob:secret@tcp(db:3306)/app`
-            let password = rest
-                .strip_prefix(':')
-                .filter(|rest| !rest.starts_with('/'))?;
-            let bare = password
-                .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\''))
-                .next()?;
-            let bare = &bare[..bare.floor_char_boundary(LOOK_AHEAD / 4)];
-            let end = bare.find("@tcp(").or_else(|| bare.find("@unix("))?;
-            (end > 0).then_some(1..1 + end)
-        }),
     }
+}
+
+/// As much as is looked at, and nothing behind a mark.
+fn seen(rest: &str) -> &str {
+    let rest = &rest[..rest.floor_char_boundary(LOOK_AHEAD)];
+    rest.split_once(MARK).map_or(rest, |(before, _)| before)
 }
 
 /// `-u bob:secret`, quoted or not; the numbers of a user and a group are none.
@@ -84,14 +83,20 @@ fn between(text: &str, from: char, to: &str) -> Option<Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-fn shift(range: Range<usize>, by: usize) -> Range<usize> {
-    range.start + by..range.end + by
-}
-
 /// `123456789:AA...`, the token of a bot of Telegram.
-fn telegram(word: &str, rest: &str) -> Option<Range<usize>> {
+fn telegram(word: &str, behind: &str) -> Option<Range<usize>> {
     let number = word.strip_prefix("bot").unwrap_or(word);
     let numbered = (8..=12).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
-    let token = run(rest.strip_prefix(':')?.as_bytes(), is_key_byte);
-    (numbered && token >= 30).then_some(1..1 + token)
+    let token = run(behind.as_bytes(), is_key_byte);
+    (numbered && token >= 30).then_some(0..token)
+}
+
+/// `bob:secret@tcp(db:3306)/app`
+fn data_source(behind: &str) -> Option<Range<usize>> {
+    let bare = behind
+        .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\''))
+        .next()?;
+    let bare = &bare[..bare.floor_char_boundary(LOOK_AHEAD / 4)];
+    let end = bare.find("@tcp(").or_else(|| bare.find("@unix("))?;
+    (end > 0 && !bare.starts_with('/')).then_some(0..end)
 }

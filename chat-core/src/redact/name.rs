@@ -245,18 +245,16 @@ pub(super) fn names_credential(name: &str) -> bool {
 pub(super) fn classify(name: &str) -> Option<Name> {
     let name = &name[name.ceil_char_boundary(name.len().saturating_sub(MAX_NAME_BYTES))..];
     let words = words(name);
-    let mut words: Vec<&str> = words.split_whitespace().collect();
-    if words.ends_with(&["connection", "string"]) || words.ends_with(&["conn", "string"]) {
+    let mut words = words.split_ascii_whitespace().rev();
+    let mut ends = words.clone();
+    if ends.next() == Some("string") && matches!(ends.next(), Some("connection" | "conn")) {
         return Some(Name {
             doubt: Doubt::Never,
             line: true,
         });
     }
-    while words.last().is_some_and(|last| QUALIFIERS.contains(last)) {
-        words.pop();
-    }
-    let last = words.pop()?;
-    let before = words.pop().unwrap_or_default();
+    let last = words.find(|word| !QUALIFIERS.contains(word))?;
+    let before = words.next().unwrap_or_default();
     let secret = |line| {
         Some(Name {
             doubt: Doubt::Never,
@@ -271,7 +269,7 @@ pub(super) fn classify(name: &str) -> Option<Name> {
         "session" => doubtful(Doubt::Session),
         "sid" if before == "connect" => secret(false),
         // The cookie that ASP.NET gives out; a `session_id` of anyone else may be shown.
-        "id" if before == "session" && words.pop() == Some("net") => secret(false),
+        "id" if before == "session" && words.next() == Some("net") => secret(false),
         "mnemonic" => Some(Name {
             doubt: Doubt::Phrase,
             line: true,
