@@ -4,6 +4,7 @@ mod behavior;
 mod clock;
 mod cut;
 mod judge;
+mod parts;
 mod reader;
 mod server;
 mod watchdog;

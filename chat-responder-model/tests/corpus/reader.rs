@@ -15,6 +15,7 @@ use super::{
     KEY,
     behavior::{Ask, Behavior},
     clock::Clock,
+    parts::parts,
 };
 
 /// What was read, over all requests.
@@ -128,26 +129,6 @@ fn tool(name: &str) -> ToolSpec {
         description: "A tool.".into(),
         input_schema: Arc::new(json!({"type": "object"})),
     }
-}
-
-/// The model's message, as an agent sends it back.
-fn parts(events: &[ModelEvent]) -> Vec<Part> {
-    let part = |event: &ModelEvent| match event.clone() {
-        ModelEvent::Text(text) => Some(Part::Text { text }),
-        ModelEvent::Reasoning { text, data, .. } => Some(Part::Reasoning { text, data }),
-        ModelEvent::ToolCall {
-            call_id,
-            tool,
-            input,
-            ..
-        } => Some(Part::ToolCall {
-            call_id,
-            tool,
-            input,
-        }),
-        _ => None,
-    };
-    events.iter().filter_map(part).collect()
 }
 
 fn result(part: &Part, ask: &Ask) -> Option<Part> {

@@ -8,6 +8,8 @@
 
 mod answers;
 mod connection;
+#[path = "../corpus/parts.rs"]
+mod parts;
 mod refusals;
 mod requests;
 mod responder;

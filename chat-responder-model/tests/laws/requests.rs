@@ -1,12 +1,12 @@
 //! What reaches the server, and what is told where nothing does (M1).
 
-use chat_core::{LanguageModel, Message, ModelEvent, ModelRequest, Part, Role};
+use chat_core::{LanguageModel, Message, ModelRequest, Role};
 use chat_responder_model::{ModelError, OpenAi};
 use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 
-use crate::support::*;
+use crate::{parts::parts, support::*};
 
 #[tokio::test]
 async fn m1_the_request_is_a_streamed_chat_completion_with_key_and_headers() {
@@ -126,23 +126,9 @@ async fn c49_reasoning_goes_back_under_the_name_it_came_by() {
             .await;
         exchange.end().await;
         let events: Vec<_> = answer.map(|event| event.unwrap()).collect().await;
-        let parts = events.into_iter().filter_map(|event| match event {
-            ModelEvent::Reasoning { text, data, .. } => Some(Part::Reasoning { text, data }),
-            ModelEvent::ToolCall {
-                call_id,
-                tool,
-                input,
-                ..
-            } => Some(Part::ToolCall {
-                call_id,
-                tool,
-                input,
-            }),
-            _ => None,
-        });
         let said = Message {
             role: Role::Assistant,
-            parts: parts.collect(),
+            parts: parts(&events),
         };
         let mut answer = model.stream(ModelRequest {
             messages: vec![Message::user("Hello"), said],

@@ -132,7 +132,7 @@ async fn m6_a_key_as_the_name_or_id_of_a_call_is_in_no_event_and_in_no_journal()
     let session = chat.create_session().await.unwrap();
     for play in &plays {
         let turn = session.send("Hello");
-        let mut events = turn.events().unwrap();
+        let events = turn.events().unwrap();
         let serving = async {
             let mut exchange = server.next().await;
             exchange.respond_events().await;
@@ -141,14 +141,7 @@ async fn m6_a_key_as_the_name_or_id_of_a_call_is_in_no_event_and_in_no_journal()
             }
             exchange.end().await;
         };
-        let reading = async {
-            let mut told = String::new();
-            while let Some(event) = events.next().await {
-                told.push_str(&format!("{event:?}\n"));
-            }
-            told
-        };
-        let (told, ()) = tokio::join!(reading, serving);
+        let (told, ()) = tokio::join!(printed(events), serving);
         assert!(told.contains("TurnEnd"), "{told}");
         check(&told);
         let error = turn.result().await.unwrap_err();

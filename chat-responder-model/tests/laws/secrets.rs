@@ -191,7 +191,7 @@ async fn m6_no_key_is_in_a_journal_or_in_what_a_turn_tells() {
     // Refused; failed in the middle; tried again and ended with a finish reason that repeats a key.
     for play in 0..3 {
         let turn = session.send("Hello");
-        let mut events = turn.events().unwrap();
+        let events = turn.events().unwrap();
         let serving = async {
             let mut exchange = server.next().await;
             if play == 2 {
@@ -212,14 +212,7 @@ async fn m6_no_key_is_in_a_journal_or_in_what_a_turn_tells() {
             exchange.event("[DONE]").await;
             exchange.end().await;
         };
-        let reading = async {
-            let mut told = String::new();
-            while let Some(event) = events.next().await {
-                told.push_str(&format!("{event:?}\n"));
-            }
-            told
-        };
-        let (told, ()) = tokio::join!(reading, serving);
+        let (told, ()) = tokio::join!(printed(events), serving);
         assert!(told.contains("TurnEnd"), "{told}");
         check(&told);
         let result = turn.result().await;

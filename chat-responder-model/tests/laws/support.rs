@@ -5,6 +5,7 @@ use std::{ops::Deref, thread};
 use chat_conformance::{Exchange, ScriptedServer};
 use chat_core::{LanguageModel, Message, ModelEvent, ModelRequest, ResponderError};
 use chat_responder_model::{ModelError, OpenAi, OpenAiModel, Settings, Timeouts};
+use chat_runtime::TurnEvents;
 use futures_util::{
     FutureExt,
     stream::{BoxStream, StreamExt},
@@ -41,6 +42,15 @@ pub(crate) async fn server() -> Server {
         server: ScriptedServer::start().await,
         _watchdog,
     }
+}
+
+/// All events of a turn, as Debug prints them.
+pub(crate) async fn printed(events: TurnEvents) -> String {
+    events
+        .map(|event| format!("{event:?}\n"))
+        .collect::<Vec<_>>()
+        .await
+        .concat()
 }
 
 pub(crate) fn endpoint(server: &ScriptedServer) -> OpenAi {
