@@ -2,10 +2,12 @@
 
 use chat_conformance::ScriptedServer;
 use chat_core::TurnStatus;
-use serde_json::json;
 use tokio::process::Command;
 
-use crate::kit::{Home, delta, end, finish, reply, within};
+use crate::{
+    kit::{Home, delta, end, finish, reply, within},
+    seat::deploys,
+};
 
 /// Beside the command, where cargo builds examples.
 pub(crate) fn engineer(home: &Home, args: &[&str]) -> Command {
@@ -50,17 +52,7 @@ async fn c_a_program_denies_what_nobody_can_be_asked_and_keeps_its_own_journals(
         .env("OPENAI_BASE_URL", server.url())
         .env("CHAT_MODEL", "m");
     let child = command.spawn().unwrap();
-    let mut exchange = within(server.next()).await;
-    assert_eq!(exchange.json()["model"], "m");
-    exchange.respond_events().await;
-    let call = json!([{"index": 0, "id": "c1", "type": "function",
-        "function": {"name": "deploy", "arguments": r#"{"environment":"prod"}"#}}]);
-    exchange
-        .event(json!({"choices": [{"index": 0, "delta": {"tool_calls": call}}]}))
-        .await;
-    exchange.event(finish("tool_calls")).await;
-    exchange.event("[DONE]").await;
-    exchange.end().await;
+    assert_eq!(deploys(&server, &["prod"]).await["model"], "m");
     let exchange = within(server.next()).await;
     let told = exchange.json()["messages"]
         .as_array()

@@ -14,7 +14,7 @@ use rustix::{
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
     termios::{Winsize, tcsetwinsize},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     process::{Child, Command},
     sync::watch,
@@ -122,9 +122,10 @@ pub(crate) fn sit_down(home: &Home, server: &ScriptedServer, args: &[&str]) -> S
     Seat::at(command)
 }
 
-/// The model wants to deploy to each of these.
-pub(crate) async fn deploys(server: &ScriptedServer, places: &[&str]) {
+/// The model wants to deploy to each of these. Gives what it was asked.
+pub(crate) async fn deploys(server: &ScriptedServer, places: &[&str]) -> Value {
     let mut exchange = within(server.next()).await;
+    let asked = exchange.json();
     exchange.respond_events().await;
     for (index, place) in places.iter().enumerate() {
         let arguments = json!({"environment": place}).to_string();
@@ -137,4 +138,5 @@ pub(crate) async fn deploys(server: &ScriptedServer, places: &[&str]) {
     exchange.event(finish("tool_calls")).await;
     exchange.event("[DONE]").await;
     exchange.end().await;
+    asked
 }
