@@ -1,6 +1,6 @@
 //! What the tests over HTTP share: a model of a scripted server, and ways to read it while the test plays the server.
 
-use std::{ops::Deref, thread};
+use std::{ops::Deref, thread, time::Duration};
 
 use chat_conformance::{Exchange, ScriptedServer};
 use chat_core::{LanguageModel, Message, ModelEvent, ModelRequest, ResponderError};
@@ -51,6 +51,18 @@ pub(crate) async fn printed(events: TurnEvents) -> String {
         .collect::<Vec<_>>()
         .await
         .concat()
+}
+
+/// Fails where it takes 50 ms or more each time. A machine that does something else for as long is no fault of ours, but not five times.
+pub(crate) async fn within_50_ms(what: &str, measure: impl AsyncFn() -> Duration) {
+    let mut took = Vec::new();
+    while took
+        .last()
+        .is_none_or(|took| *took >= Duration::from_millis(50))
+    {
+        assert!(took.len() < 5, "{what} took {took:?}");
+        took.push(measure().await);
+    }
 }
 
 pub(crate) fn endpoint(server: &ScriptedServer) -> OpenAi {
