@@ -217,7 +217,9 @@ impl Exchange {
         let answered = Answered::of(&response);
         let encoding = header(&response, &CONTENT_ENCODING).filter(|name| name != "identity");
         if !response.status().is_success() {
-            let said = match (header(&response, &LOCATION), encoding) {
+            // Other refusals may name a place as well, where one can read on: their words say more.
+            let place = header(&response, &LOCATION).filter(|_| response.status().is_redirection());
+            let said = match (place, encoding) {
                 (Some(place), _) => Said::of_text(&format!("it redirects to {place}")),
                 (None, Some(encoding)) => {
                     Said::of_text(&format!("what it said is compressed ({encoding})"))
