@@ -215,7 +215,7 @@ impl Exchange {
             Err(limit) => return Err(self.failing(None).timed_out(limit)),
         };
         let answered = Answered::of(&response);
-        let encoding = header(&response, &CONTENT_ENCODING).filter(|name| name != "identity");
+        let encoding = header(&response, &CONTENT_ENCODING).filter(|name| !is_no_encoding(name));
         if !response.status().is_success() {
             // Other refusals may name a place as well, where one can read on: their words say more.
             let place = header(&response, &LOCATION).filter(|_| response.status().is_redirection());
@@ -325,6 +325,12 @@ impl Exchange {
     fn failing<'a>(&'a self, answered: Option<&'a Answered>) -> Failing<'a> {
         Failing::new(&self.model, answered)
     }
+}
+
+/// Whether the name of an encoding says that there is none. Servers write `none` to keep proxies from compressing a stream.
+fn is_no_encoding(name: &str) -> bool {
+    let name = name.trim();
+    name.is_empty() || name.eq_ignore_ascii_case("identity") || name.eq_ignore_ascii_case("none")
 }
 
 fn header(response: &Response, name: &HeaderName) -> Option<String> {
