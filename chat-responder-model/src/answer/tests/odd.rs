@@ -245,3 +245,25 @@ fn m5_a_body_of_countless_values_is_refused_before_it_takes_its_memory() {
 fn m3_nothing_but_a_field_without_data_is_no_event() {
     check_fault("data:", "", truncated(Ended::Empty));
 }
+
+#[test]
+fn m2_empty_details_of_reasoning_are_no_event() {
+    for empty in ["null", "[]", "{}", "\"\""] {
+        let chunk =
+            format!(r#"{{"choices":[{{"delta":{{"content":"","reasoning_details":{empty}}}}}]}}"#);
+        let (events, _) = read(&stream_of(&[&chunk]));
+        assert_eq!(events, [], "{empty}");
+    }
+}
+
+#[test]
+fn m2_thoughts_beside_their_details_are_told() {
+    let chunk = r#"{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm"}]}],"reasoning_details":[{"id":1}]}}]}"#;
+    let (events, _) = read(&stream_of(&[chunk]));
+    let [ModelEvent::Reasoning { text, data, .. }] = events.as_slice() else {
+        panic!("reasoning, not {events:?}")
+    };
+    assert_eq!(&**text, "Hm");
+    let details = data.as_ref().map(|data| &data["reasoning_details"]);
+    assert_eq!(details, Some(&json!([{"id": 1}])));
+}
