@@ -7,10 +7,10 @@
 //! a cut connection end its stream alike (C44, law M3); what it can't read it logs, keys that a server repeats included (law
 //! M6); and it retries without saying so.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{borrow::Cow, collections::VecDeque, time::Duration};
 
 use bytes::Bytes;
-use chat_core::{FinishReason, ModelEvent, RecordedError};
+use chat_core::{FinishReason, ModelEvent, RecordedError, ToolName};
 use reqwest::{
     Response,
     header::{
@@ -40,6 +40,8 @@ const TAIL: Duration = Duration::from_secs(10);
 pub(crate) struct Exchange {
     model: OpenAiModel,
     body: Bytes,
+    /// The names of the tools that the model was given.
+    tools: Vec<ToolName>,
     phase: Phase,
     /// What was read and not yet given, at most what one piece of the body held.
     pending: VecDeque<ModelEvent>,
@@ -74,10 +76,11 @@ struct Reading {
 }
 
 impl Exchange {
-    pub(crate) fn new(model: OpenAiModel, body: Bytes) -> Self {
+    pub(crate) fn new(model: OpenAiModel, body: Bytes, tools: Vec<ToolName>) -> Self {
         Self {
             model,
             body,
+            tools,
             phase: Phase::Send {
                 after: Duration::ZERO,
             },
@@ -141,7 +144,7 @@ impl Exchange {
             } => ModelEvent::ToolCallStart {
                 index,
                 call_id: words.without_secrets(call_id.as_str()).into(),
-                tool: words.without_secrets(tool.as_str()).into(),
+                tool: self.tool(tool.as_str()).into(),
             },
             ModelEvent::ToolCallDelta {
                 index,
@@ -149,7 +152,7 @@ impl Exchange {
                 arguments_fragment,
             } => ModelEvent::ToolCallDelta {
                 index,
-                name_fragment: Some(words.without_secrets(&name).into()),
+                name_fragment: Some(self.tool(&name).into()),
                 arguments_fragment,
             },
             ModelEvent::ToolCall {
@@ -160,10 +163,19 @@ impl Exchange {
             } => ModelEvent::ToolCall {
                 index,
                 call_id: words.without_secrets(call_id.as_str()).into(),
-                tool: words.without_secrets(tool.as_str()).into(),
+                tool: self.tool(tool.as_str()).into(),
                 input,
             },
             other => other,
+        }
+    }
+
+    /// The name of a tool, or a piece of it. One that we gave the model is no secret, whatever a header of the caller's own says.
+    fn tool<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.tools.iter().any(|tool| tool.as_str().contains(name)) {
+            Cow::Borrowed(name)
+        } else {
+            self.model.endpoint().words().without_secrets(name)
         }
     }
 

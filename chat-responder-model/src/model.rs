@@ -97,8 +97,9 @@ impl LanguageModel for OpenAiModel {
         request: ModelRequest,
     ) -> BoxStream<'static, Result<ModelEvent, ResponderError>> {
         let body = request::body(&self.endpoint, &self.name, &self.settings, &request);
+        let tools = request.tools.into_iter().map(|tool| tool.name).collect();
         stream::unfold(
-            Exchange::new(self.clone(), body),
+            Exchange::new(self.clone(), body, tools),
             |mut exchange| async move {
                 let item = exchange.next().await?;
                 Some((item.map_err(ModelError::into_responder_error), exchange))
