@@ -39,6 +39,8 @@ pub(crate) struct SseReader {
     /// No line was read yet, so one may begin with a byte order mark.
     at_start: bool,
     stray: String,
+    /// The most that is kept of it; `None` as long as it is blank.
+    stray_limit: Option<usize>,
 }
 
 impl SseReader {
@@ -51,6 +53,7 @@ impl SseReader {
             after_cr: false,
             at_start: true,
             stray: String::new(),
+            stray_limit: None,
         }
     }
 
@@ -167,17 +170,18 @@ impl SseReader {
     }
 
     fn keep_stray(&mut self, line: &str) {
-        let begins_with = |text: &str| text.trim_start().starts_with('{');
-        let may_be_answer = begins_with(if self.stray.is_empty() {
-            line
-        } else {
-            &self.stray
-        });
-        let limit = if may_be_answer {
-            self.limit
-        } else {
-            MAX_STRAY_BYTES
-        };
+        // Its first words decide, and are looked for once: the white space before them may be long.
+        if self.stray_limit.is_none()
+            && let Some(first) = line.trim_start().chars().next()
+        {
+            let is_object = first == '{';
+            self.stray_limit = Some(if is_object {
+                self.limit
+            } else {
+                MAX_STRAY_BYTES
+            });
+        }
+        let limit = self.stray_limit.unwrap_or(MAX_STRAY_BYTES);
         let room = limit.saturating_sub(self.stray.len() + 1);
         self.stray.push_str(&line[..line.floor_char_boundary(room)]);
         if room > 0 {
@@ -267,6 +271,19 @@ mod tests {
             "{}",
             reader.stray().len()
         );
+    }
+
+    #[test]
+    fn m5_what_is_kept_is_not_read_anew_for_each_line() {
+        // Were the white space it begins with read for each line, this would take hours.
+        let mut reader = SseReader::new(MAX_EVENT_BYTES);
+        let mut events = Vec::new();
+        let blank = " ".repeat(MAX_EVENT_BYTES - 1);
+        reader.feed(blank.as_bytes(), &mut events).unwrap();
+        reader.feed(b"{", &mut events).unwrap();
+        let lines = "\nx".repeat(1024 * 1024);
+        reader.feed(lines.as_bytes(), &mut events).unwrap();
+        assert_eq!(reader.stray().len(), MAX_EVENT_BYTES);
     }
 
     proptest! {
