@@ -1,6 +1,6 @@
 //! Puts tool calls together from their pieces. Every call a model made comes out, however its server numbers them (C48).
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use chat_core::{CallId, ModelEvent};
 use serde_json::{Value, json};
@@ -31,6 +31,7 @@ struct Piece<'a> {
     index: Option<u64>,
     id: &'a str,
     name: &'a str,
+    /// Without white space around them.
     arguments: &'a str,
 }
 
@@ -41,6 +42,8 @@ struct Call {
     call_id: CallId,
     tool: String,
     arguments: String,
+    /// Where in them the white space around them ends and begins: it may be long, and is asked about with each piece.
+    within: Range<usize>,
     /// Where the arguments are in their JSON.
     end: JsonEnd,
     /// The list of pieces in which it was last named.
@@ -71,7 +74,7 @@ impl ToolCalls {
             index: delta.index,
             id: &delta.id,
             name: &name,
-            arguments: &arguments,
+            arguments: arguments.trim(),
         };
         let again = self.calls.iter().position(|call| call.is_repeated(&piece));
         let found = again.or_else(|| self.place_of(&piece));
@@ -126,8 +129,7 @@ impl ToolCalls {
                 data: Some(extra.into()),
             }]);
         }
-        call.arguments.push_str(&arguments);
-        call.end.read(&arguments);
+        call.write(&arguments);
         let arguments_fragment = (!arguments.is_empty()).then(|| arguments.into());
         if name_fragment.is_some() || arguments_fragment.is_some() {
             out.extend([ModelEvent::ToolCallDelta {
@@ -198,9 +200,30 @@ impl Call {
             call_id: call_id.into(),
             tool: String::new(),
             arguments: String::new(),
+            within: 0..0,
             end: JsonEnd::default(),
             named_in: None,
         }
+    }
+
+    /// Writes on its arguments.
+    fn write(&mut self, piece: &str) {
+        let words = piece.trim_start();
+        let start = self.arguments.len() + piece.len() - words.len();
+        let words = words.trim_end();
+        if !words.is_empty() {
+            if self.within.is_empty() {
+                self.within.start = start;
+            }
+            self.within.end = start + words.len();
+        }
+        self.arguments.push_str(piece);
+        self.end.read(piece);
+    }
+
+    /// Its arguments so far, without the white space around them.
+    fn trimmed(&self) -> &str {
+        &self.arguments[self.within.clone()]
     }
 
     fn has_id(&self, id: &str) -> bool {
@@ -221,10 +244,9 @@ impl Call {
             (false, false) => true,
             // Named once more: the next call of the same tool, where the arguments begin once more.
             (true, _) => {
-                let begins_again =
-                    self.end.is_whole() && piece.arguments.trim_start().starts_with('{');
+                let begins_again = self.end.is_whole() && piece.arguments.starts_with('{');
                 // Empty ones may stand for those that are still to come.
-                let is_first = self.has_id(piece.id) && self.arguments.trim() == NONE;
+                let is_first = self.has_id(piece.id) && self.trimmed() == NONE;
                 begins_again && !is_first
             }
         };
@@ -239,7 +261,7 @@ impl Call {
         (self.has_id(piece.id) || is_unnamed)
             && piece.name == self.tool
             && self.end.is_whole()
-            && piece.arguments.trim() == self.arguments.trim()
+            && piece.arguments == self.trimmed()
     }
 }
 

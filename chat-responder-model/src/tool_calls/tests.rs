@@ -287,6 +287,31 @@ fn m5_no_call_is_read_anew_for_each_piece() {
 }
 
 #[test]
+fn m5_no_white_space_is_read_anew_for_each_piece() {
+    // White space around arguments that look whole, asked about for each of many pieces: as many reads would take minutes.
+    let blank = " ".repeat(8 * 1024 * 1024);
+    for arguments in [format!("{blank}{{}}"), format!("{{}}{blank}")] {
+        let mut calls = ToolCalls::default();
+        let piece = |arguments: &str| ToolCallDelta {
+            index: Some(0),
+            id: "x".into(),
+            function: crate::wire::FunctionDelta {
+                name: "f".into(),
+                arguments: arguments.into(),
+            },
+            ..ToolCallDelta::default()
+        };
+        for arguments in
+            std::iter::once(arguments.as_str()).chain(std::iter::repeat_n("{}", 10_000))
+        {
+            calls.begin_list();
+            calls.read(piece(arguments), &mut Vec::new()).unwrap();
+        }
+        assert_eq!(calls.complete(false).count(), 1);
+    }
+}
+
+#[test]
 fn no_two_calls_have_one_id() {
     let call = |id: &str, name: &str| json!({"index": 0, "id": id, "function": {"name": name, "arguments": "{}"}});
     let lists = json!([
