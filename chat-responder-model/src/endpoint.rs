@@ -132,7 +132,7 @@ impl OpenAi {
         }
         self.config = self.config.with_api_key(key.expose());
         self.has_key = true;
-        self.words.hide(key);
+        self.words.hide_value(key.expose());
         Ok(self)
     }
 
@@ -156,10 +156,7 @@ impl OpenAi {
             .with_header(header_name.clone(), value.expose())
             .map_err(|_| refused())?;
         self.header_names.push(header_name);
-        // Of a scheme and its credential (`Bearer ...`), a server may repeat either.
-        for piece in value.expose().split_whitespace() {
-            self.words.hide(piece.into());
-        }
+        self.words.hide_value(value.expose());
         Ok(self)
     }
 

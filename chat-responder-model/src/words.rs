@@ -23,8 +23,37 @@ pub(crate) struct Words {
 impl Words {
     /// Takes this out of every text from now on.
     pub(crate) fn hide(&mut self, secret: Secret) {
+        if self.secrets.contains(&secret) {
+            return;
+        }
         self.redactor = std::mem::take(&mut self.redactor).with_secret(secret.expose());
         self.secrets.push(secret);
+    }
+
+    /// Takes out what a header's value is made of: of a scheme and its credential (`Bearer ...`), of cookies and of named values, a
+    /// server may repeat each by itself, and of a login the words it stands for.
+    pub(crate) fn hide_value(&mut self, value: &str) {
+        let named = value.split([',', ';']).flat_map(str::split_whitespace);
+        let pieces = std::iter::once(value)
+            .chain(value.split_whitespace())
+            .chain(named);
+        for piece in pieces.filter(|piece| !piece.is_empty()) {
+            self.hide(piece.into());
+            let named = piece
+                .split_once('=')
+                .map(|(_, value)| value.trim_matches('"'));
+            // What base64 ends with is no value.
+            if let Some(value) = named.filter(|value| !matches!(*value, "" | "=")) {
+                self.hide(value.into());
+            }
+            let login = BASE64.decode(piece.as_bytes()).ok();
+            let login = login.and_then(|login| String::from_utf8(login).ok());
+            if let Some((_, password)) = login.as_deref().and_then(|login| login.split_once(':'))
+                && !password.is_empty()
+            {
+                self.hide(password.into());
+            }
+        }
     }
 
     /// What of a URL may be a secret: in the form in which the URL has it, in the form in which it is meant, and in the one in which it is

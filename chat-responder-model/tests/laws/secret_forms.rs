@@ -92,6 +92,48 @@ async fn m6_a_secret_is_known_in_every_form_in_which_it_can_come_back() {
 }
 
 #[tokio::test]
+async fn m6_each_part_of_a_header_or_a_key_is_known_for_a_secret() {
+    Log::connect();
+    let login = data_encoding::BASE64.encode(b"user:canary-pass-1");
+    for (name, value, words) in [
+        ("", "Bearer canary-token-1", "canary-token-1 is no key"),
+        (
+            "cookie",
+            "session=canary-cookie-1; other=1",
+            "unknown session canary-cookie-1",
+        ),
+        ("x-key", "canary,of;k", "no canary,of;k"),
+        (
+            "authorization",
+            "Token token=\"canary-token-2\", a=1",
+            "unknown token canary-token-2",
+        ),
+        (
+            "authorization",
+            &format!("basic {login}"),
+            "the password canary-pass-1 is wrong",
+        ),
+        (
+            "authorization",
+            &format!("Basic {login}"),
+            "nobody is user:canary-pass-1",
+        ),
+    ] {
+        let server = server().await;
+        let endpoint = OpenAi::new(server.url()).unwrap();
+        let endpoint = match name {
+            "" => endpoint.api_key(value),
+            name => endpoint.header(name, value),
+        };
+        let model = endpoint.unwrap().model("tiny").with_settings(once());
+        let (mut answer, exchange) = asked(&server, &model).await;
+        exchange.respond_whole(401, "text/plain", words).await;
+        check_error(&answer.next().await.unwrap().unwrap_err());
+    }
+    check(&LOGGED.lines());
+}
+
+#[tokio::test]
 async fn m6_a_key_as_the_name_or_id_of_a_call_is_in_no_event_and_in_no_journal() {
     Log::connect();
     let server = server().await;
