@@ -94,15 +94,23 @@ enum Cause {
 fn cause(status: u16, code: &str, message: &str) -> Cause {
     let coded = |marks: &[&str]| marks.iter().any(|mark| code.contains(mark));
     let worded = |marks: &[&str]| marks.iter().any(|mark| message.contains(mark));
-    if coded(&["insufficient_quota", "insufficient_balance", "billing"])
-        || status == 402
-        || worded(&["insufficient balance"])
+    // The last two are Moonshot's code and Anthropic's words.
+    if coded(&[
+        "insufficient_quota",
+        "insufficient_balance",
+        "billing",
+        "exceeded_current_quota",
+    ]) || status == 402
+        || worded(&["insufficient balance", "credit balance is too low"])
     {
         return Cause::Quota;
     }
     // Above what a whole minute allows is a rate limit by its code, and no wait can help.
-    if coded(&["context_length_exceeded", "exceed_context_size"])
-        || status == 413
+    if coded(&[
+        "context_length_exceeded",
+        "exceed_context_size",
+        "max_prompt_tokens_exceeded",
+    ]) || status == 413
         || worded(&["request too large"])
     {
         return Cause::Context;
@@ -132,6 +140,12 @@ fn cause(status: u16, code: &str, message: &str) -> Cause {
         "exceeds the maximum number of tokens",
         "maximum prompt length",
         "`max_new_tokens` must be",
+        // GitHub Copilot, DashScope, Anthropic, SGLang, and Moonshot.
+        "prompt token count of",
+        "range of input length should be",
+        "exceed context limit",
+        "exceeds the maximum allowed length",
+        "exceeded model token limit",
     ];
     match status {
         400 | 422 if worded(too_long) => Cause::Context,
@@ -256,6 +270,49 @@ mod tests {
                 "`inputs` tokens + `max_new_tokens` must be <= 8193",
                 Cause::Context,
             ),
+            (
+                400,
+                "model_max_prompt_tokens_exceeded",
+                "no",
+                Cause::Context,
+            ),
+            (
+                400,
+                "",
+                "prompt token count of 93854 exceeds the limit of 90000",
+                Cause::Context,
+            ),
+            (
+                400,
+                "invalid_parameter_error",
+                "<400> internalerror.algo.invalidparameter: range of input length should be [1, 204800]",
+                Cause::Context,
+            ),
+            (
+                400,
+                "invalid_request_error",
+                "input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000",
+                Cause::Context,
+            ),
+            (
+                400,
+                "",
+                "input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).",
+                Cause::Context,
+            ),
+            (
+                400,
+                "invalid_request_error",
+                "invalid request: your request exceeded model token limit: 262144 (requested: 269030)",
+                Cause::Context,
+            ),
+            (
+                400,
+                "invalid_request_error",
+                "your credit balance is too low to access the anthropic api.",
+                Cause::Quota,
+            ),
+            (429, "exceeded_current_quota_error", "no", Cause::Quota),
             (400, "", "incorrect api key provided", Cause::Authentication),
             (400, "", "foo is not a valid model id", Cause::NotFound),
             (
