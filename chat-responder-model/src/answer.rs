@@ -15,7 +15,7 @@ use crate::{
     sse::{MAX_EVENT_BYTES, SseEvent, SseReader, TooLarge},
     tool_calls::{TooManyCalls, ToolCalls},
     usage::{newer, usage},
-    wire::{Choice, Chunk, Delta, ToolCallDelta},
+    wire::{Choice, Chunk, Delta, MAX_ITEMS, ToolCallDelta},
 };
 
 /// Why an answer can't be read on.
@@ -245,8 +245,12 @@ impl AnswerReader {
 
     fn take(&mut self, chunk: Chunk, out: &mut VecDeque<ModelEvent>) -> Result<(), Fault> {
         let usage = usage(&chunk);
+        let is_cut = chunk.choices.len() == MAX_ITEMS;
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
             self.read_choice(choice, out)?;
+        }
+        if is_cut {
+            return Err(too_many_items());
         }
         let usage = usage.map(|usage| newer(&self.usage, &usage));
         if let Some(usage) = usage.filter(|usage| *usage != self.usage) {
@@ -299,6 +303,7 @@ impl AnswerReader {
         if !delta.tool_calls.is_empty() || only.is_some() {
             self.calls.begin_list();
         }
+        let is_cut = delta.tool_calls.len() == MAX_ITEMS;
         for delta in delta.tool_calls.into_iter().chain(only) {
             let read = self.calls.read(delta, out);
             read.map_err(|TooManyCalls| Fault::Malformed {
@@ -307,6 +312,9 @@ impl AnswerReader {
             })?;
         }
         self.spoke |= out.len() > before;
+        if is_cut {
+            return Err(too_many_items());
+        }
         Ok(())
     }
 
@@ -320,6 +328,14 @@ impl AnswerReader {
         out.extend(std::mem::take(&mut self.calls).complete(is_cut));
         out.push_back(ModelEvent::Finish(reason));
         Ok(())
+    }
+}
+
+/// What is beyond that was not read, and may have been part of the answer.
+fn too_many_items() -> Fault {
+    Fault::Malformed {
+        what: "a list of more than 1,024 pieces",
+        excerpt: String::new(),
     }
 }
 

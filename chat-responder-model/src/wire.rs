@@ -141,8 +141,9 @@ fn index<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     Ok(count(deserializer)?.unwrap_or_default())
 }
 
-/// More items than any list has that is to be read: what follows is left out. One more than tool calls are taken.
-const MAX_ITEMS: usize = 1025;
+/// More items than any list has that is to be read: what follows is left out, so a list of as many is refused. One more than tool
+/// calls are taken.
+pub(crate) const MAX_ITEMS: usize = 1025;
 
 /// As [`lenient`], item by item: one that can't be read loses none of the others. What is no object says nothing.
 fn each<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(

@@ -267,3 +267,20 @@ fn m2_thoughts_beside_their_details_are_told() {
     let details = data.as_ref().map(|data| &data["reasoning_details"]);
     assert_eq!(details, Some(&json!([{"id": 1}])));
 }
+
+#[test]
+fn m2_no_list_loses_what_is_beyond_its_bound_unsaid() {
+    let piece = |text: &str| format!(r#"{{"function":{{"arguments":"{text}"}}}}"#);
+    let mut pieces = vec![r#"{"id":"a","function":{"name":"f","arguments":""}}"#.to_owned()];
+    pieces.extend(std::iter::repeat_n(piece(" "), 1030));
+    let calls = format!(
+        r#"{{"choices":[{{"delta":{{"tool_calls":[{}]}}}}]}}"#,
+        pieces.join(",")
+    );
+    let choices = vec![r#"{"delta":{"content":"Hi"}}"#; 1030].join(",");
+    let choices = format!(r#"{{"choices":[{choices}]}}"#);
+    for chunk in [calls, choices] {
+        let (_, end) = read(&stream_of(&[&chunk, STOP]));
+        assert!(matches!(end, Err(Fault::Malformed { .. })), "{end:?}");
+    }
+}
