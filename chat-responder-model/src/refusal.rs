@@ -149,7 +149,15 @@ fn cause(status: u16, code: &str, message: &str) -> Cause {
     ];
     match status {
         400 | 422 if worded(too_long) => Cause::Context,
-        400 if worded(&["api key not valid", "invalid api key", "incorrect api key"]) => {
+        // Gemini has the status 400 for all that is wrong with a key.
+        400 if worded(&[
+            "api key not valid",
+            "invalid api key",
+            "incorrect api key",
+            "api key expired",
+            "authorization header",
+        ]) =>
+        {
             Cause::Authentication
         }
         // OpenRouter, DeepSeek.
@@ -314,6 +322,18 @@ mod tests {
             ),
             (429, "exceeded_current_quota_error", "no", Cause::Quota),
             (400, "", "incorrect api key provided", Cause::Authentication),
+            (
+                400,
+                "invalid_argument",
+                "missing or invalid authorization header.",
+                Cause::Authentication,
+            ),
+            (
+                400,
+                "invalid_argument",
+                "api key expired. please renew the api key.",
+                Cause::Authentication,
+            ),
             (400, "", "foo is not a valid model id", Cause::NotFound),
             (
                 403,
