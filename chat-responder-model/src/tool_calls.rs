@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{json_end::JsonEnd, wire::ToolCallDelta};
 
 /// The most the id of a tool call or the name of its tool may hold, in bytes; servers write some dozens, and take 64 for a name.
-const MAX_NAME_BYTES: usize = 256;
+pub(crate) const MAX_NAME_BYTES: usize = 256;
 
 /// The most tool calls that one answer may hold: OpenAI's API takes 128 tools, and models call a few at once. Without a bound a
 /// server could have each piece looked for among hundreds of thousands.

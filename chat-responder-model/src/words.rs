@@ -8,7 +8,7 @@ use percent_encoding::percent_decode_str;
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use crate::{Secret, sse::MAX_STRAY_BYTES};
+use crate::{Secret, sse::MAX_STRAY_BYTES, tool_calls::MAX_NAME_BYTES};
 
 /// A shorter piece of a secret at the end of a text gives too little away to matter.
 const MIN_PIECE_BYTES: usize = 4;
@@ -104,6 +104,12 @@ impl Words {
 
     /// The text without what the server was sent; nothing else is taken out.
     pub(crate) fn without_secrets<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        // One as long as this was cut, perhaps within a secret, and perhaps before a character that has no room.
+        let text = if text.len() > MAX_NAME_BYTES - char::MAX_LEN_UTF8 {
+            self.without_cut_secret(text)
+        } else {
+            text
+        };
         let holds = |secret: &Secret| text.contains(secret.expose());
         // A name is a key as a whole, or holds none.
         if self.secrets.iter().any(holds) {

@@ -150,6 +150,11 @@ async fn m6_a_key_as_the_name_or_id_of_a_call_is_in_no_event_and_in_no_journal()
             call("a", KEY),
         ],
         vec![json!({"choices": [{"delta": {"function_call": {"name": KEY}}}]})],
+        // So far behind that a part of it is all that is kept.
+        vec![call(
+            &format!("{}{KEY}", "i".repeat(240)),
+            &format!("{}{KEY}", "n".repeat(240)),
+        )],
     ];
     for play in &plays {
         let (answer, mut exchange) = answering(&server, &model(&server)).await;
