@@ -79,7 +79,11 @@ impl Words {
             if name == "api-version" {
                 continue;
             }
-            let raw = raw.split_once('=').map_or("", |(_, value)| value);
+            // What has no value may be a key by itself.
+            let (raw, value) = match raw.split_once('=') {
+                Some((_, raw)) => (raw, value),
+                None => (raw, name),
+            };
             for form in [raw, value.as_ref()] {
                 if !form.is_empty() {
                     self.hide(form.into());

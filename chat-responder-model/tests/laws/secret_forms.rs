@@ -51,6 +51,17 @@ async fn m6_a_secret_is_known_in_every_form_in_which_it_can_come_back() {
             none(),
             "no such deployment canary+query=1",
         ),
+        // A key that is all of a pair.
+        (
+            "http://{}/v1?canary%2Dbare&api-version=1",
+            none(),
+            "no such path {path}",
+        ),
+        (
+            "http://{}/v1?canary%2Dbare&api-version=1",
+            none(),
+            "the key canary-bare is no good",
+        ),
         (
             "http://us%40er:canary%40pass@{}/v1",
             none(),
