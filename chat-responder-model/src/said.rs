@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::parse::parse;
+use crate::{parse::parse, refusal::wait};
 
 /// A server's own words about a failure, as it wrote them: neither redacted nor bounded yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -176,10 +176,8 @@ fn retry_delay(details: &Value) -> Option<Duration> {
         .as_array()?
         .iter()
         .filter_map(|detail| detail["retryDelay"].as_str());
-    let seconds = delays.filter_map(|delay| delay.strip_suffix('s')?.parse().ok());
-    seconds
-        .filter_map(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .next()
+    let mut seconds = delays.filter_map(|delay| delay.strip_suffix('s')?.parse().ok());
+    seconds.find_map(wait)
 }
 
 fn number_of(mark: &Value) -> Option<u64> {
