@@ -22,7 +22,10 @@ pub(crate) struct Answered {
 impl Answered {
     pub(crate) fn of(response: &Response) -> Self {
         let headers = response.headers();
-        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let text = |name: &str| {
+            let text = headers.get(name).and_then(|value| value.to_str().ok());
+            text.filter(|text| !text.is_empty())
+        };
         let request_id = ["x-request-id", "request-id", "apim-request-id", "cf-ray"]
             .into_iter()
             .find_map(text);
