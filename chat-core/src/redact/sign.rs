@@ -1,7 +1,7 @@
 //! What stands between a credential's name and its value: signs, markup, and the few words that do the same.
 
 use super::{
-    form::run,
+    form::{is_key_byte, run},
     value::{Sign, closing, is_quote},
 };
 
@@ -34,7 +34,7 @@ pub(super) fn behind(bytes: &[u8], end: usize, first: Option<u8>) -> Option<Sign
     let place = skip(rest, is_space);
     let tag = || {
         matches!(first, Some(b'<' | b':'))
-            .then(|| tag_end(behind, first, &bytes[end.saturating_sub(3)..end]))
+            .then(|| tag_end(behind, first, &bytes[..end]))
             .flatten()
     };
     let (sign, signed) = match place {
@@ -65,8 +65,9 @@ pub(super) fn behind(bytes: &[u8], end: usize, first: Option<u8>) -> Option<Sign
     })
 }
 
-/// What stands behind the tag that a name began: `<password type="plain">value</password>`, `<ns:password>value</`.
-fn tag_end<'b>(behind: &'b [u8], first: Option<u8>, name: &[u8]) -> Option<&'b [u8]> {
+/// What stands behind the tag that a name began: `<password type="plain">value</password>`, `<ns:password>value</`. The name is what
+/// `before` ends with.
+fn tag_end<'b>(behind: &'b [u8], first: Option<u8>, before: &[u8]) -> Option<&'b [u8]> {
     let seen = &behind[..behind.len().min(LOOK_AHEAD)];
     let end = seen
         .iter()
@@ -80,13 +81,22 @@ fn tag_end<'b>(behind: &'b [u8], first: Option<u8>, name: &[u8]) -> Option<&'b [
     // `--token <TOKEN>  what it is for` has no end.
     let close = &value[run(&value[..value.len().min(MAX_TAGGED)], |b| b != b'<')..];
     let closing = close.strip_prefix(b"</").unwrap_or_default();
-    let closed =
-        closing[..run(&closing[..closing.len().min(LOOK_AHEAD)], |b| b != b'>')].ends_with(name);
+    let closed = closing[..run(&closing[..closing.len().min(LOOK_AHEAD)], |b| b != b'>')]
+        .ends_with(&before[before.len().saturating_sub(3)..]);
     let open = first == Some(b'<')
+        && !is_type_argument(before)
         && value
             .first()
             .is_some_and(|b| !b.is_ascii_whitespace() && *b != b'\\');
     (closed || open).then_some(value)
+}
+
+/// Whether the name that a text ends with is the argument of a generic type, rather than a tag: `Vec<Token>`, `new::<Token>`.
+fn is_type_argument(before: &[u8]) -> bool {
+    let name = before.iter().rev().take_while(|b| is_key_byte(**b)).count();
+    let (around, name) = before.split_at(before.len() - name);
+    matches!(around, [.., b, b'<'] if is_key_byte(*b) || *b == b':')
+        && name.first().is_some_and(u8::is_ascii_uppercase)
 }
 
 /// What stands behind a percent-encoded sign, with or without percent-encoded quotes.

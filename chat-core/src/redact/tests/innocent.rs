@@ -231,3 +231,25 @@ fn p1_schemas_and_log_probabilities_hold_no_credentials() {
         serde_json::json!({"token": "[redacted]"})
     );
 }
+
+#[test]
+fn p1_type_arguments_are_no_tags() {
+    for text in [
+        "struct Parser {\n    tokens: Vec<Token>,\n    at: usize,\n}\n\nfn bytes() -> Vec<u8> {}",
+        "new ArrayList<Token>();\nfor (int i = 0; i < 3; i++) {}",
+        "load(): Promise<Token>;\n  all(): Array<string>;",
+        "key: impl Into<Secret>) -> Result<Self, Error>",
+        "parse::<Password>(line)?; x < y",
+    ] {
+        assert_eq!(clean(text), text);
+    }
+    for text in [
+        "<User>bob</User><Password>hunter2",
+        "<Password>hunter2",
+        "bob<password>hunter2",
+        "bob<Password>hunter2</Password>",
+        "of type <Token>hunter2",
+    ] {
+        assert!(!clean(text).contains("hunter2"), "{text}");
+    }
+}
