@@ -164,6 +164,11 @@ fn block_end(text: &str, at: usize) -> Option<usize> {
 
 /// Values that give nothing away.
 pub(super) fn is_nothing(value: &str) -> bool {
+    // What closes around them may stand in the middle of a word: `f(password=None):`, `{"token": null}.`
+    let closes = |rest: &str| {
+        rest.bytes()
+            .all(|b| matches!(b, b')' | b']' | b'}' | b':' | b'.' | b','))
+    };
     value.bytes().all(|b| b == b'*')
         || [
             "null",
@@ -186,7 +191,10 @@ pub(super) fn is_nothing(value: &str) -> bool {
             "[]",
         ]
         .iter()
-        .any(|word| value.eq_ignore_ascii_case(word))
+        .any(|word| {
+            let parts = value.split_at_checked(word.len());
+            parts.is_some_and(|(start, rest)| start.eq_ignore_ascii_case(word) && closes(rest))
+        })
 }
 
 /// Whether a text is as likely a name as a value, where both stand in a list: `user_name`, `userName`.

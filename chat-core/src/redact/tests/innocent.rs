@@ -253,3 +253,18 @@ fn p1_type_arguments_are_no_tags() {
         assert!(!clean(text).contains("hunter2"), "{text}");
     }
 }
+
+#[test]
+fn p1_nothing_is_nothing_whatever_closes_behind_it() {
+    for text in [
+        "def login(user, password=None):\n    return user",
+        "def __init__(self, token=False):",
+        "lambda password=None: password",
+        r#"it said {"token": null}."#,
+    ] {
+        assert_eq!(clean(text), text);
+    }
+    for text in ["password=nonesuch", "password=None):x", "password=no-1"] {
+        assert_eq!(clean(text), "password=[redacted]");
+    }
+}
