@@ -80,13 +80,30 @@ pub(super) fn is_expression(value: &str) -> bool {
     args.chars().all(|c| if asks { quoted(c) } else { name(c) })
 }
 
-/// `${NAME}`, `{{ name }}`: filled in elsewhere.
-fn is_placeholder(value: &str) -> bool {
+/// Whether it is filled in elsewhere, behind a scheme or alone: `${NAME}`, `$NAME`, `{{ name }}`, `${{ secrets.NAME }}`, `<name>`.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    let value = match value.split_once(' ') {
+        Some((scheme, rest))
+            if ["bearer", "basic", "token"]
+                .iter()
+                .any(|one| scheme.eq_ignore_ascii_case(one)) =>
+        {
+            rest
+        }
+        _ => value,
+    };
     let inner = |open, close| value.strip_prefix(open)?.strip_suffix(close);
     let name = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '.' | ' ');
-    inner("${", "}")
-        .or_else(|| inner("{{", "}}"))
-        .is_some_and(|name_in| name_in.chars().all(name))
+    let variable = value.strip_prefix('$').is_some_and(|name| {
+        name.len() > 1 && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+    });
+    let asked = inner("<", ">").is_some_and(|what| what.chars().all(|c| name(c) || c == '-'));
+    variable
+        || asked
+        || inner("${{", "}}")
+            .or_else(|| inner("${", "}"))
+            .or_else(|| inner("{{", "}}"))
+            .is_some_and(|name_in| name_in.chars().all(name))
 }
 
 /// `lexer.next_token`, `std::env::var`: begins small, so that it is nothing that `Debug` prints.

@@ -50,7 +50,9 @@ impl Scan<'_> {
         let bare = value.start == named.value;
         if text == MARK {
             self.go_on(value.end);
-        } else if bare && code::is_expression(text) && self.credential(value.clone()).is_none() {
+        } else if (bare && code::is_expression(text) || code::is_placeholder(text))
+            && self.credential(value.clone()).is_none()
+        {
             match self.assigned(value.end) {
                 Some(value) => self.redact(value),
                 None => self.restart(value.end),

@@ -268,3 +268,32 @@ fn p1_nothing_is_nothing_whatever_closes_behind_it() {
         assert_eq!(clean(text), "password=[redacted]");
     }
 }
+
+#[test]
+fn p1_what_is_filled_in_elsewhere_stays() {
+    for text in [
+        "env:\n  GITHUB_TOKEN: ${{ secrets.GITHUB_TOKEN }}\n  OTHER: 1",
+        r#"POSTGRES_PASSWORD: "${DB_PASSWORD}""#,
+        "docker run -e POSTGRES_PASSWORD=$POSTGRES_PASSWORD image",
+        r#"PGPASSWORD="$DB_PASSWORD" psql"#,
+        r#"curl -H "Authorization: Bearer $OPENAI_API_KEY" https://api.example.org"#,
+        "curl -H 'X-Api-Key: ${API_KEY}'",
+        "send `Authorization: Bearer <token>` with it",
+        r#"export API_KEY="<your-api-key>""#,
+    ] {
+        assert_eq!(clean(text), text);
+    }
+    for text in [
+        "password=$hunter2",
+        "password=$",
+        "password: ${PASSWORD:-hunter2}",
+        "password: ${PASSWORD-hunter}",
+        "token: ${{ secrets.TOKEN || 'hunter2' }}",
+        "Authorization: Bearer $KEY hunter2",
+        "Authorization: Bearer hunter",
+        r#"api_key = "<hunter2>""#,
+    ] {
+        assert_ne!(clean(text), text);
+        assert!(!clean(text).contains("hunter"), "{text}");
+    }
+}
