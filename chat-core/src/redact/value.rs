@@ -197,8 +197,12 @@ pub(super) fn is_nothing(value: &str) -> bool {
         })
 }
 
-/// Whether a text is as likely a name as a value, where both stand in a list: `user_name`, `userName`.
+/// Whether a text is as likely a name as a value, where both stand in a list: `user_name`, `userName`, `USER_NAME`.
 pub(super) fn is_field_name(text: &str) -> bool {
+    let is_variable = |b: u8| b.is_ascii_uppercase() || b == b'_';
+    if text.contains('_') && text.bytes().all(is_variable) {
+        return true;
+    }
     let mut capitals = text.bytes().filter(u8::is_ascii_uppercase);
     let camel = text.starts_with(|c: char| c.is_ascii_lowercase())
         && capitals.by_ref().take(3).count() < 3

@@ -297,3 +297,21 @@ fn p1_what_is_filled_in_elsewhere_stays() {
         assert!(!clean(text).contains("hunter"), "{text}");
     }
 }
+
+#[test]
+fn p1_names_of_variables_in_a_list_stay() {
+    for text in [
+        "set `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `CHAT_MODEL`",
+        r#"for name in ["DB_PASSWORD", "DB_USER"] {"#,
+    ] {
+        assert_eq!(clean(text), text);
+    }
+    let redactor = Redactor::default();
+    let names = serde_json::json!(["OPENAI_API_KEY", "OPENAI_BASE_URL"]);
+    assert_eq!(redactor.json(&names), names);
+    for held in ["ABCDEFGH", "AB_CD_12", "ab_CD"] {
+        let pair = serde_json::json!(["OPENAI_API_KEY", held]);
+        assert_eq!(redactor.json(&pair)[1], "[redacted]");
+        assert!(!clean(&format!(r#"("OPENAI_API_KEY", "{held}")"#)).contains(held));
+    }
+}
