@@ -187,6 +187,12 @@ pub(super) fn is_nothing(value: &str) -> bool {
             "optional",
             "missing",
             "unset",
+            // Which of them a browser sends along, and what a job may do with one.
+            "include",
+            "omit",
+            "same-origin",
+            "read",
+            "write",
             "{}",
             "[]",
         ]

@@ -260,6 +260,9 @@ fn p1_nothing_is_nothing_whatever_closes_behind_it() {
         "def login(user, password=None):\n    return user",
         "def __init__(self, token=False):",
         "lambda password=None: password",
+        r#"fetch(url, {method: "POST", credentials: "include", headers})"#,
+        "fetch(url, { credentials: 'same-origin' })",
+        "permissions:\n  contents: read\n  id-token: write",
         r#"it said {"token": null}."#,
     ] {
         assert_eq!(clean(text), text);
