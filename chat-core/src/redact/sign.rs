@@ -45,6 +45,10 @@ pub(super) fn behind(bytes: &[u8], end: usize, first: Option<u8>) -> Option<Sign
         [b':', signed @ ..] => (Sign::Colon, skip(signed, is_arrow)),
         // `("x-api-key", "...")`
         [b',', signed @ ..] if closed => match skip(signed, is_space) {
+            // Python prints bytes so: `(b"x-api-key", b"...")`.
+            [b'b', quoted @ ..] if quoted.first().is_some_and(|b| is_quote(*b) || *b == b'\\') => {
+                (Sign::Comma, quoted)
+            }
             [b, ..] if (is_quote(*b) || *b == b'\\') && !is_next_name(skip(signed, is_space)) => {
                 (Sign::Comma, signed)
             }
