@@ -43,6 +43,17 @@ pub(super) fn behind(bytes: &[u8], end: usize, first: Option<u8>) -> Option<Sign
         // `:=`, `==` and `=>` as well.
         [b'=', signed @ ..] if first != Some(b'<') => (Sign::Equals, skip(signed, is_arrow)),
         [b':', signed @ ..] => (Sign::Colon, skip(signed, is_arrow)),
+        // The colon and the equals sign of Chinese and Japanese (`：`, `＝`). What follows may as well be prose, without spaces.
+        [0xef, 0xbc, sign @ (0x9a | 0x9d), signed @ ..]
+            if skip(signed, is_space).first().is_some_and(u8::is_ascii) =>
+        {
+            let sign = if *sign == 0x9a {
+                Sign::Colon
+            } else {
+                Sign::Equals
+            };
+            (sign, signed)
+        }
         // `("x-api-key", "...")`
         [b',', signed @ ..] if closed => match skip(signed, is_space) {
             // Python prints bytes so: `(b"x-api-key", b"...")`.
