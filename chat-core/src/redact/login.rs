@@ -15,7 +15,9 @@ const LOOK_AHEAD: usize = 512;
 /// before the word.
 pub(super) fn secret(word: &str, rest: &str, first: Option<u8>) -> Option<Range<usize>> {
     match word {
-        "-u" | "--user" | "--proxy-user" | "--http-user" => user(seen(rest)),
+        "--user" | "--proxy-user" | "--http-user" => user(seen(rest)),
+        // `-u`, `-su`
+        _ if is_user_option(word) => user(seen(rest)),
         "hooks.slack.com" => webhook(seen(rest), &["/services/", "/workflows/", "/triggers/"]),
         "webhooks" if first == Some(b'/') => {
             webhook(seen(rest), &["/"]).filter(|secret| secret.len() >= 32)
@@ -31,6 +33,14 @@ pub(super) fn secret(word: &str, rest: &str, first: Option<u8>) -> Option<Range<
             secret.map(|secret| secret.start + 1..secret.end + 1)
         }
     }
+}
+
+/// Whether a word is the option `-u`, alone or behind others of curl's that take no value.
+fn is_user_option(word: &str) -> bool {
+    let options = word
+        .strip_prefix('-')
+        .and_then(|word| word.strip_suffix('u'));
+    options.is_some_and(|others| others.bytes().all(|b| b"fgiIkLnNsSv".contains(&b)))
 }
 
 /// As much as is looked at, and nothing behind a mark.

@@ -6,7 +6,7 @@ use super::clean;
 use crate::redact::Redactor;
 
 /// What must survive as it is: words, names, ids, code and messages that only look alike.
-pub(super) const LOOK_ALIKES: [&str; 196] = [
+pub(super) const LOOK_ALIKES: [&str; 198] = [
     "failed to refresh token: connection refused",
     "failed to load private key: no such file or directory",
     "failed to get secret: permission denied",
@@ -204,6 +204,8 @@ pub(super) const LOOK_ALIKES: [&str; 196] = [
     "cat .env | grep PASSWORD",
     "SESSION ENDED",
     "cookie: no",
+    "train -gpu cuda:0",
+    "docker run -itu 1000:1000 image",
     "请把 token：放在请求头里",
 ];
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::redact::Redactor;
 
 /// What stands between « and » must not come out.
-const LEAKS: [&str; 155] = [
+const LEAKS: [&str; 157] = [
     r#"let API_KEY: &str = "«abc»";"#,
     r#"password: str = "«hunter2»""#,
     r#"apiKey: process.env.API_KEY || "«abcdefgh1»","#,
@@ -176,6 +176,8 @@ MIIEabcdef
     "%7B%22password%22%3A%22«hunter2»%22%7D",
     "hvs.«CAESIabcdefghijklmnop»",
     "--proxy-user=bob:«hunter2»",
+    "curl -su bob:«hunter2» https://api.example.org",
+    "curl -sSfu 'bob:«hunter 2»' https://api.example.org",
     "密码 password：«hunter2»",
     "api_key ＝ «abc»",
     "headers=[(b'x-api-key', b'«abc-1»'), (b'authorization', b'«Bearer hunter2»'), (b'host', b'example.org')]",
