@@ -43,8 +43,9 @@ const OWNERS: [&str; 10] = [
 ];
 
 /// What asks for a value by a name, which stands in quotes.
-const ASKING: [&str; 9] = [
-    "getenv", "get_env", "env", "var", "input", "prompt", "getpass", "require", "environ",
+const ASKING: [&str; 12] = [
+    "getenv", "get_env", "env", "var", "input", "prompt", "getpass", "require", "environ", "get",
+    "Get", "config",
 ];
 
 /// The longest expression that is looked at.
@@ -56,9 +57,9 @@ pub(super) fn is_expression(value: &str) -> bool {
     if value.len() > MAX_BYTES || value.contains(MARK) {
         return false;
     }
-    let value = value.trim_end_matches(['?', ';', ',']);
+    let value = value.trim_end_matches(['?', ';', ',', '!']);
     let value = value.strip_prefix('&').unwrap_or(value);
-    if TYPES.contains(&value) || is_placeholder(value) {
+    if is_type(value) || is_placeholder(value) {
         return true;
     }
     let Some((path, args)) = value.split_once('(') else {
@@ -78,6 +79,15 @@ pub(super) fn is_expression(value: &str) -> bool {
     };
     let quoted = |c: char| name(c) || matches!(c, '"' | '\'' | '-' | ':');
     args.chars().all(|c| if asks { quoted(c) } else { name(c) })
+}
+
+/// `String`, `mio::Token`, `CancellationToken`
+fn is_type(value: &str) -> bool {
+    let (path, name) = value.rsplit_once("::").unwrap_or(("", value));
+    let is_token = name.ends_with("Token")
+        && name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.bytes().all(|b| b.is_ascii_alphabetic());
+    (is_token || TYPES.contains(&name)) && (path.is_empty() || is_path(path))
 }
 
 /// Whether it is filled in elsewhere, behind a scheme or alone: `${NAME}`, `$NAME`, `{{ name }}`, `${{ secrets.NAME }}`, `<name>`.
@@ -106,9 +116,10 @@ pub(super) fn is_placeholder(value: &str) -> bool {
             .is_some_and(|name_in| name_in.chars().all(name))
 }
 
-/// `lexer.next_token`, `std::env::var`: begins small, so that it is nothing that `Debug` prints.
+/// `lexer.next_token`, `std::env::var`, `Token::new`: begins small or names what is in a type, so that it is nothing that `Debug`
+/// prints.
 fn is_path(path: &str) -> bool {
-    path.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+    (path.starts_with(|c: char| c.is_ascii_lowercase() || c == '_') || path.contains("::"))
         && path
             .chars()
             .all(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '.' | ':'))

@@ -62,10 +62,10 @@ impl Scan<'_> {
         }
     }
 
-    /// What a name is set to behind its type, or is where what it is set to is nothing: `: &str = "..."`, `|| "..."`.
+    /// What a name is set to behind its type, or is where what it is set to is nothing: `: &str = "..."`, `|| "..."`, `or "..."`.
     fn assigned(&self, at: usize) -> Option<Range<usize>> {
         let rest = self.text[at..].trim_start_matches(' ');
-        let value = ["= ", "|| ", "?? "]
+        let value = ["= ", "|| ", "?? ", "or "]
             .iter()
             .find_map(|sign| rest.strip_prefix(sign))?;
         let start = self.text.len() - value.len();

@@ -321,3 +321,30 @@ fn p1_names_of_variables_in_a_list_stay() {
         assert!(!clean(&format!(r#"("OPENAI_API_KEY", "{held}")"#)).contains(held));
     }
 }
+
+#[test]
+fn p1_code_that_names_a_type_or_asks_for_a_credential_stays() {
+    for text in [
+        "pub async fn run(token: CancellationToken) {",
+        "struct Job {\n    token: tokio_util::sync::CancellationToken,\n}",
+        "let token = CancellationToken::new();",
+        "fn wake(token: mio::Token) {}",
+        r#"client = OpenAI(api_key=os.environ.get("OPENAI_API_KEY"))"#,
+        r#"password = data.get("password")"#,
+        r#"token := c.Request.Header.Get("X-Auth-Token")"#,
+        "const apiKey = process.env.OPENAI_API_KEY!;",
+    ] {
+        assert_eq!(clean(text), text);
+    }
+    for text in [
+        "token: Some(hunter2)",
+        "Config { token: Token(hunter), n: 1 }",
+        r#"token: Token::from("hunter")"#,
+        r#"password = data.get("user") or "hunter2""#,
+        r#"api_key = os.environ.get("API_KEY", "hunter2")"#,
+        "token: hunterToken",
+        "token: Hunter2Token",
+    ] {
+        assert_ne!(clean(text), text);
+    }
+}
