@@ -107,8 +107,14 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     let variable = value.strip_prefix('$').is_some_and(|name| {
         name.len() > 1 && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
     });
+    // What a database binds.
+    let bound = matches!(value, "?" | "%s")
+        || value.strip_prefix('$').is_some_and(|number| {
+            (1..=2).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit())
+        });
     let asked = inner("<", ">").is_some_and(|what| what.chars().all(|c| name(c) || c == '-'));
     variable
+        || bound
         || asked
         || inner("${{", "}}")
             .or_else(|| inner("${", "}"))

@@ -286,6 +286,8 @@ fn p1_what_is_filled_in_elsewhere_stays() {
         "curl -H 'X-Api-Key: ${API_KEY}'",
         "send `Authorization: Bearer <token>` with it",
         r#"export API_KEY="<your-api-key>""#,
+        "select id from users where name = $1 and password = $2",
+        "update users set password = ?, api_key = %s",
     ] {
         assert_eq!(clean(text), text);
     }
