@@ -48,8 +48,17 @@ pub(super) fn width(text: &str) -> usize {
 }
 
 fn width_of_one(cluster: &str) -> usize {
-    let apart: usize = cluster.chars().filter_map(|c| c.width()).sum();
+    let apart: usize = cluster.chars().map(width_of_char).sum();
     apart.max(cluster.width())
+}
+
+fn width_of_char(c: char) -> usize {
+    match c {
+        // Unicode would have them not seen; most terminals draw a hyphen and blanks.
+        '\u{ad}' | '\u{70f}' | '\u{a8fa}' | '\u{ffa0}' => 1,
+        '\u{3164}' => 2,
+        c => c.width().unwrap_or(0),
+    }
 }
 
 /// The text where it fits into so many columns, else as much of its beginning as does, and `…`.
@@ -97,6 +106,19 @@ mod tests {
         ] {
             assert_eq!(count(number, "token"), said);
         }
+    }
+
+    #[test]
+    fn c_what_only_some_terminals_draw_has_room() {
+        for (text, columns) in [
+            ("Donau\u{ad}dampf\u{ad}schiff", 18),
+            ("\u{3164}\u{ffa0}", 3),
+            ("a\u{70f}\u{a8fa}", 3),
+            ("a\u{200b}\u{2060}\u{feff}b", 2),
+        ] {
+            assert_eq!(width(text), columns, "{text:?}");
+        }
+        assert_eq!(fit(&"\u{ad}".repeat(100), 9).chars().count(), 9);
     }
 
     #[test]
