@@ -65,6 +65,13 @@ pub(super) fn behind(bytes: &[u8], end: usize, first: Option<u8>) -> Option<Sign
             }
             _ => return None,
         },
+        // `ApiKey("...")`, as Rust prints one; `set_password("...")`.
+        [b'(', signed @ ..] if !closed && place.len() == behind.len() => match signed {
+            [b, ..] if (is_quote(*b) || *b == b'\\') && !asks(&bytes[..end]) => {
+                (Sign::Said, signed)
+            }
+            _ => return None,
+        },
         _ if let Some(signed) = tag() => (Sign::Tag, signed),
         _ if let Some(signed) = encoded(behind) => (Sign::Encoded, signed),
         _ if let Some(signed) = said(rest) => (Sign::Said, signed),
@@ -104,6 +111,18 @@ fn tag_end<'b>(behind: &'b [u8], first: Option<u8>, before: &[u8]) -> Option<&'b
             .first()
             .is_some_and(|b| !b.is_ascii_whitespace() && *b != b'\\');
     (closed || open).then_some(value)
+}
+
+/// Whether the name that a text ends with is a function's that takes the name of a credential: `get_secret("prod/db1")`.
+fn asks(before: &[u8]) -> bool {
+    let name = before.iter().rev().take_while(|b| is_key_byte(**b)).count();
+    let name = &before[before.len() - name..];
+    [&b"get"[..], b"find", b"fetch", b"read", b"load", b"has"]
+        .iter()
+        .any(|verb| {
+            let start = name.get(..verb.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(verb))
+        })
 }
 
 /// Whether the name that a text ends with is the argument of a generic type, rather than a tag: `Vec<Token>`, `new::<Token>`.

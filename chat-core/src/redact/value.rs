@@ -23,7 +23,7 @@ pub(super) enum Sign {
     Comma,
     /// `name%3Dvalue`: a query, or JSON, that is part of another.
     Encoded,
-    /// No sign but words or a table: `password is value`, `| password | value |`.
+    /// No sign but words, a table or a call: `password is value`, `| password | value |`, `Password("value")`.
     Said,
 }
 

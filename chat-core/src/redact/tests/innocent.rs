@@ -6,7 +6,7 @@ use super::clean;
 use crate::redact::Redactor;
 
 /// What must survive as it is: words, names, ids, code and messages that only look alike.
-pub(super) const LOOK_ALIKES: [&str; 198] = [
+pub(super) const LOOK_ALIKES: [&str; 203] = [
     "failed to refresh token: connection refused",
     "failed to load private key: no such file or directory",
     "failed to get secret: permission denied",
@@ -206,6 +206,11 @@ pub(super) const LOOK_ALIKES: [&str; 198] = [
     "cookie: no",
     "train -gpu cuda:0",
     "docker run -itu 1000:1000 image",
+    r#"get_secret("prod/db1")"#,
+    r#"Token("identifier")"#,
+    r#"expect_token("=>")"#,
+    r#"Secret("my-app-tls")"#,
+    r#"password("Enter your password:")"#,
     "请把 token：放在请求头里",
 ];
 

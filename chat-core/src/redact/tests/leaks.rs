@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::redact::Redactor;
 
 /// What stands between « and » must not come out.
-const LEAKS: [&str; 157] = [
+const LEAKS: [&str; 161] = [
     r#"let API_KEY: &str = "«abc»";"#,
     r#"password: str = "«hunter2»""#,
     r#"apiKey: process.env.API_KEY || "«abcdefgh1»","#,
@@ -180,6 +180,10 @@ MIIEabcdef
     "curl -sSfu 'bob:«hunter 2»' https://api.example.org",
     "密码 password：«hunter2»",
     "api_key ＝ «abc»",
+    r#"refused: Auth(ApiKey("«hunter22»"))"#,
+    r#"client.set_password("«hunter22»")"#,
+    r#"Client::new().bearer_token('«abc12345»').build()"#,
+    r#"it said {"error":"bad Password(\"«hunter22»\")"} x"#,
     "headers=[(b'x-api-key', b'«abc-1»'), (b'authorization', b'«Bearer hunter2»'), (b'host', b'example.org')]",
     r#"return_value=(b"HTTP/1.1", 200, [(b"Set-Cookie", b"«sid=abc; Path=/»"), (b"Server", b"nginx")])"#,
 ];
