@@ -155,8 +155,37 @@ fn tells(value: &Value) -> bool {
     }
 }
 
-/// Whether a value is a JSON schema that holds no value itself.
+/// Whether a value is a JSON schema that holds no value itself, or a choice of such.
 fn is_schema(value: &Value) -> bool {
+    let Some(fields) = value.as_object() else {
+        return false;
+    };
+    let choice = ["anyOf", "oneOf"]
+        .into_iter()
+        .find(|key| fields.contains_key(*key));
+    match choice.map(|key| (key, &fields[key])) {
+        Some((key, Value::Array(all))) => all.iter().all(is_one_schema) && describes(fields, key),
+        Some(_) => false,
+        None => is_one_schema(value),
+    }
+}
+
+/// Whether a value says of which type another is, or where its schema stands, and no more than that.
+fn is_one_schema(value: &Value) -> bool {
+    let Some(fields) = value.as_object() else {
+        return false;
+    };
+    let typed = fields.get("type").is_some_and(|kind| match kind {
+        Value::Array(kinds) => kinds.iter().all(Value::is_string),
+        kind => kind.is_string(),
+    });
+    let place = fields.get("$ref").and_then(Value::as_str);
+    let placed = place.is_some_and(|place| place.starts_with('#'));
+    (typed || placed) && describes(fields, if placed { "$ref" } else { "type" })
+}
+
+/// Whether all fields but one describe what stands elsewhere.
+fn describes(fields: &Map<String, Value>, but: &str) -> bool {
     const WORDS: [&str; 10] = [
         "type",
         "description",
@@ -169,9 +198,8 @@ fn is_schema(value: &Value) -> bool {
         "nullable",
         "writeOnly",
     ];
-    value.as_object().is_some_and(|fields| {
-        fields.get("type").is_some_and(Value::is_string)
-            && fields.keys().all(|key| WORDS.contains(&key.as_str()))
+    fields.iter().all(|(key, value)| {
+        key == but || WORDS.contains(&key.as_str()) || key == "default" && value.is_null()
     })
 }
 

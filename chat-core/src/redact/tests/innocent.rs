@@ -230,14 +230,25 @@ fn p1_schemas_and_log_probabilities_hold_no_credentials() {
     let same = serde_json::json!({
         "properties": {"token": {"type": "string", "description": "who asks"}},
         "content": [{"token": "hello", "logprob": -0.1}],
+        "optional": {"api_key": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": null, "title": "Key"}},
+        "either": {"secret": {"type": ["string", "null"]}, "credentials": {"$ref": "#/$defs/Credentials"}},
     });
     assert_eq!(redactor.json(&same), same);
     // One that holds a value is hidden with it.
-    let held = serde_json::json!({"token": {"type": "string", "default": "abc"}});
-    assert_eq!(
-        redactor.json(&held),
-        serde_json::json!({"token": "[redacted]"})
-    );
+    for held in [
+        serde_json::json!({"type": "string", "default": "abc"}),
+        serde_json::json!({"type": ["string", 7]}),
+        serde_json::json!({"$ref": "abc"}),
+        serde_json::json!({"anyOf": [{"type": "string"}, "abc"]}),
+        serde_json::json!({"anyOf": [{"type": "string", "default": "abc"}]}),
+        serde_json::json!({"anyOf": [{"type": "string"}], "default": "abc"}),
+        serde_json::json!({"type": "string", "$ref": "abc"}),
+        serde_json::json!({"anyOf": [{"type": "string"}], "example": "abc"}),
+        serde_json::json!({"anyOf": "abc"}),
+    ] {
+        let hidden = serde_json::json!({"token": "[redacted]"});
+        assert_eq!(redactor.json(&serde_json::json!({"token": held})), hidden);
+    }
 }
 
 #[test]
